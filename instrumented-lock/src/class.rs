@@ -1,0 +1,266 @@
+//! Lock classes: what locks are grouped by, and how a lock knows its own.
+//!
+//! A class is named where it is declared: by `#[instrumented]`, or, for a lock that nobody
+//! annotated, by the line that creates it. All statistics belong to classes, which the program
+//! text bounds; a lock itself carries one word, the [`ClassCell`].
+
+use crate::registry;
+use crate::stats::ClassStats;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+
+/// What kind of lock a class is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum LockKind {
+    /// Declared through a type alias, and none of its locks has been used yet.
+    Unknown = 0,
+    /// [`Mutex`](crate::Mutex).
+    Mutex = 1,
+    /// [`RwLock`](crate::RwLock).
+    RwLock = 2,
+}
+
+impl LockKind {
+    fn from_u8(kind: u8) -> Self {
+        match kind {
+            1 => LockKind::Mutex,
+            2 => LockKind::RwLock,
+            _ => LockKind::Unknown,
+        }
+    }
+}
+
+impl fmt::Display for LockKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            LockKind::Unknown => "unused",
+            LockKind::Mutex => "Mutex",
+            LockKind::RwLock => "RwLock",
+        })
+    }
+}
+
+/// A group of locks that share a name and their statistics.
+///
+/// Declared by `#[instrumented]`, or made at the first use of a lock that nobody annotated.
+/// [`registry::classes`](crate::registry::classes) lists them all.
+pub struct LockClass {
+    name: &'static str,
+    declared_at: &'static Location<'static>,
+    kind: AtomicU8,
+    /// See [`State`].
+    state: AtomicU8,
+    pub(crate) stats: ClassStats,
+}
+
+/// Whether the class is in the registry, and if so whether its locks are observed.
+#[repr(u8)]
+enum State {
+    New = 0,
+    Off = 1,
+    On = 2,
+}
+
+impl LockClass {
+    /// A class for a `static`; its declaration site is the caller's.
+    #[doc(hidden)]
+    #[track_caller]
+    #[must_use]
+    pub const fn declared(name: &'static str, kind: LockKind) -> Self {
+        Self::new(name, kind, Location::caller())
+    }
+
+    pub(crate) const fn new(
+        name: &'static str,
+        kind: LockKind,
+        declared_at: &'static Location<'static>,
+    ) -> Self {
+        LockClass {
+            name,
+            declared_at,
+            kind: AtomicU8::new(kind as u8),
+            state: AtomicU8::new(State::New as u8),
+            stats: ClassStats::new(),
+        }
+    }
+
+    /// The name in reports: module path, item and field, or the name given with `#[lock(name)]`;
+    /// `file:line:column` of the creation for a lock that nobody annotated.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The kind of its locks.
+    pub fn kind(&self) -> LockKind {
+        LockKind::from_u8(self.kind.load(Ordering::Relaxed))
+    }
+
+    /// Where the class is declared: the annotated field or static, or the creation.
+    pub fn declared_at(&self) -> &'static Location<'static> {
+        self.declared_at
+    }
+
+    /// A lock of this class knows its kind even where the declaration could not.
+    pub(crate) fn set_kind(&self, kind: LockKind) {
+        self.kind.store(kind as u8, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        // Relaxed: a switch takes effect soon, not at once; nothing else hangs on it.
+        self.state.load(Ordering::Relaxed) == State::On as u8
+    }
+
+    pub(crate) fn is_enrolled(&self) -> bool {
+        self.state.load(Ordering::Relaxed) != State::New as u8
+    }
+
+    pub(crate) fn switch(&self, on: bool) {
+        let state = if on { State::On } else { State::Off };
+        self.state.store(state as u8, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for LockClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockClass")
+            .field("name", &self.name)
+            .field("kind", &self.kind())
+            .field("declared_at", &format_args!("{}", self.declared_at))
+            .finish_non_exhaustive()
+    }
+}
+
+/// The class of a lock, as a type parameter of its constructor.
+pub trait Class: 'static {
+    /// The declared class; `None` for locks that are named by their creation site.
+    const DECLARED: Option<&'static LockClass>;
+}
+
+/// A class that `#[instrumented]` declared.
+pub trait DeclaredClass: Class {}
+
+/// The class of every lock that nobody annotated: it is named by the line that creates it.
+#[derive(Debug)]
+pub enum Unclassed {}
+
+impl Class for Unclassed {
+    const DECLARED: Option<&'static LockClass> = None;
+}
+
+/// A lock type to which `#[instrumented]` can give a class.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an instrumented lock",
+    label = "not an instrumented lock",
+    note = "import `Mutex` or `RwLock` from `instrumented_lock`, or mark the field `#[lock(skip)]`"
+)]
+pub trait Instrumentable<C> {
+    /// The same lock with class `C`.
+    type Lock: ?Sized;
+}
+
+/// A declared class, as `inventory` collects it at link time.
+#[derive(Debug)]
+pub struct Declaration(pub &'static LockClass);
+
+inventory::collect!(Declaration);
+
+/// Which class a lock belongs to, in one word.
+///
+/// | low bits | the rest of the word |
+/// |---|---|
+/// | `DECLARED` | a [`LockClass`]; this lock has not been used yet |
+/// | `SITE` | the [`Location`] of the creation; this lock has not been used yet |
+/// | none | a [`LockClass`], enrolled in the registry; this lock counts among its instances |
+///
+/// A word never changes again once its low bits are gone.
+pub(crate) struct ClassCell {
+    word: AtomicPtr<()>,
+    /// What the word points to is shared and never freed.
+    points_to: PhantomData<(&'static LockClass, &'static Location<'static>)>,
+}
+
+const DECLARED: usize = 1;
+const SITE: usize = 2;
+const TAGS: usize = DECLARED | SITE;
+const _: () = assert!(align_of::<LockClass>() > TAGS && align_of::<Location<'static>>() > TAGS);
+
+impl ClassCell {
+    pub(crate) const fn declared(class: &'static LockClass) -> Self {
+        let class = std::ptr::from_ref(class).cast_mut().cast::<()>();
+        Self::from_word(class.wrapping_byte_add(DECLARED))
+    }
+
+    pub(crate) const fn site(location: &'static Location<'static>) -> Self {
+        let location = std::ptr::from_ref(location).cast_mut().cast::<()>();
+        Self::from_word(location.wrapping_byte_add(SITE))
+    }
+
+    const fn from_word(word: *mut ()) -> Self {
+        ClassCell {
+            word: AtomicPtr::new(word),
+            points_to: PhantomData,
+        }
+    }
+
+    /// The class, where this lock has been used before.
+    #[inline]
+    pub(crate) fn resolved(&self) -> Option<&'static LockClass> {
+        // Acquire: pairs with the exchange in `resolve`, after which the class is complete.
+        let word = self.word.load(Ordering::Acquire);
+        if word.addr() & TAGS != 0 {
+            return None;
+        }
+        // SAFETY: without a tag the word is a `&'static LockClass`, by the table above.
+        Some(unsafe { &*word.cast::<LockClass>() })
+    }
+
+    /// The class; the first use of a lock finds it, enrols it and counts the lock.
+    #[inline]
+    pub(crate) fn class(&self, kind: LockKind) -> &'static LockClass {
+        match self.resolved() {
+            Some(class) => class,
+            None => self.resolve(kind),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn resolve(&self, kind: LockKind) -> &'static LockClass {
+        let word = self.word.load(Ordering::Acquire);
+        let target = word.map_addr(|addr| addr & !TAGS);
+        let class = match word.addr() & TAGS {
+            SITE => {
+                // SAFETY: `site` made the word from a `&'static Location`.
+                let location = unsafe { &*target.cast::<Location<'static>>() };
+                registry::class_of_site(location, kind)
+            }
+            // SAFETY: `declared` and the exchange below made the word from a `&'static LockClass`.
+            _ => unsafe { &*target.cast::<LockClass>() },
+        };
+        registry::enrol(class, kind);
+        let resolved = std::ptr::from_ref(class).cast_mut().cast::<()>();
+        // Release: whoever reads the bare word sees the class enrolled. Of two threads that use a
+        // new lock at the same time, one counts it.
+        let first =
+            self.word
+                .compare_exchange(word, resolved, Ordering::Release, Ordering::Relaxed);
+        if first.is_ok() && word != resolved {
+            class.stats.add_instance();
+        }
+        class
+    }
+}
+
+impl Drop for ClassCell {
+    fn drop(&mut self) {
+        if let Some(class) = self.resolved() {
+            class.stats.remove_instance();
+        }
+    }
+}

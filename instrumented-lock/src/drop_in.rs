@@ -1,0 +1,14 @@
+//! The lock types with the class left out, for files that nobody annotates.
+//!
+//! Change `use parking_lot::{Mutex, RwLock}` to `use instrumented_lock::drop_in::{Mutex, RwLock}`
+//! and the file compiles as it did: `let m = Mutex::new(0)` infers. Each lock is reported under the
+//! line that creates it. The types are the same as the crate's own with the class left out, so a
+//! struct in such a file can be annotated later without touching its import.
+
+pub use crate::guards::*;
+
+/// [`crate::Mutex`] without a declared class.
+pub type Mutex<T> = crate::Mutex<T>;
+
+/// [`crate::RwLock`] without a declared class.
+pub type RwLock<T> = crate::RwLock<T>;

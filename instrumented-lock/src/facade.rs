@@ -1,0 +1,156 @@
+//! What the typed lock types have in common.
+//!
+//! A lock type is a `lock_api` type over an instrumented raw lock, plus a class parameter `C` that
+//! exists at compile time only: `new` reads it, nothing stores it. A lock with a declared class
+//! dereferences to the un-annotated type, and that to `lock_api`'s, where the methods are.
+
+/// Defines a lock type `$Lock<T, C>` over `$Api`, with all that does not differ between locks.
+macro_rules! lock_type {
+    (
+        $(#[$doc:meta])*
+        $Lock:ident over $Api:ty, raw $Raw:ty = $raw:expr
+    ) => {
+        $(#[$doc])*
+        #[repr(transparent)]
+        pub struct $Lock<T: ?Sized, C = $crate::class::Unclassed> {
+            class: ::std::marker::PhantomData<fn() -> C>,
+            lock: $Api,
+        }
+
+        impl<T, C: $crate::class::Class> $Lock<T, C> {
+            /// An unlocked lock that protects `value`. Costs nothing at run time; the lock finds
+            /// its class when it is first used.
+            #[inline]
+            #[track_caller]
+            pub const fn new(value: T) -> Self {
+                let raw = match C::DECLARED {
+                    Some(class) => <$Raw>::declared(class, $raw),
+                    None => <$Raw>::at_site(::std::panic::Location::caller(), $raw),
+                };
+                Self { class: ::std::marker::PhantomData, lock: <$Api>::from_raw(raw, value) }
+            }
+        }
+
+        impl<T, C> $Lock<T, C> {
+            /// The protected value. The lock is gone; nothing is recorded.
+            #[inline]
+            pub fn into_inner(self) -> T {
+                self.lock.into_inner()
+            }
+        }
+
+        impl<T: ?Sized> ::std::ops::Deref for $Lock<T, $crate::class::Unclassed> {
+            type Target = $Api;
+
+            #[inline]
+            fn deref(&self) -> &Self::Target {
+                &self.lock
+            }
+        }
+
+        impl<T: ?Sized> ::std::ops::DerefMut for $Lock<T, $crate::class::Unclassed> {
+            #[inline]
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                &mut self.lock
+            }
+        }
+
+        impl<T: ?Sized, C: $crate::class::DeclaredClass> ::std::ops::Deref for $Lock<T, C> {
+            type Target = $Lock<T>;
+
+            #[inline]
+            fn deref(&self) -> &Self::Target {
+                let lock: *const Self = self;
+                // SAFETY: `repr(transparent)` over the same `lock_api` lock; `C` has no value.
+                unsafe { &*(lock as *const $Lock<T>) }
+            }
+        }
+
+        impl<T: ?Sized, C: $crate::class::DeclaredClass> ::std::ops::DerefMut for $Lock<T, C> {
+            #[inline]
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                let lock: *mut Self = self;
+                // SAFETY: as for `deref`, and borrowed exclusively.
+                unsafe { &mut *(lock as *mut $Lock<T>) }
+            }
+        }
+
+        #[cfg(feature = "arc_lock")]
+        impl<T: ?Sized, C> $Lock<T, C> {
+            /// The same handle, as `lock_api` knows it.
+            fn as_api(this: &::std::sync::Arc<Self>) -> ::std::sync::Arc<$Api> {
+                let lock = ::std::sync::Arc::into_raw(::std::sync::Arc::clone(this));
+                // SAFETY: the pointer comes from `Arc::into_raw`; `repr(transparent)` gives both
+                // types the same size, alignment and metadata.
+                unsafe { ::std::sync::Arc::from_raw(lock as *const $Api) }
+            }
+        }
+
+        impl<T: Default, C: $crate::class::Class> Default for $Lock<T, C> {
+            #[inline]
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(T::default())
+            }
+        }
+
+        impl<T, C: $crate::class::Class> From<T> for $Lock<T, C> {
+            #[inline]
+            #[track_caller]
+            fn from(value: T) -> Self {
+                Self::new(value)
+            }
+        }
+
+        impl<T: ?Sized + ::std::fmt::Debug, C> ::std::fmt::Debug for $Lock<T, C> {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Debug::fmt(&self.lock, f)
+            }
+        }
+
+        impl<T: ?Sized, C> $crate::class::Instrumentable<C> for $Lock<T> {
+            type Lock = $Lock<T, C>;
+        }
+
+        #[cfg(feature = "serde")]
+        impl<T: ?Sized + ::serde::Serialize, C> ::serde::Serialize for $Lock<T, C> {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.lock.serialize(serializer)
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl<'de, T, C> ::serde::Deserialize<'de> for $Lock<T, C>
+        where
+            T: ::serde::Deserialize<'de>,
+            C: $crate::class::Class,
+        {
+            fn deserialize<D: ::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<Self, D::Error> {
+                T::deserialize(deserializer).map(Self::new)
+            }
+        }
+    };
+}
+
+/// The methods that take `self: &Arc<Self>`, which no dereference reaches.
+#[cfg(feature = "arc_lock")]
+macro_rules! arc_methods {
+    ($Lock:ident { $($(#[$doc:meta])* $name:ident($($arg:ident: $Arg:ty)?) -> $Guard:ty;)* }) => {
+        impl<T: ?Sized, C> $Lock<T, C> {
+            $(
+                $(#[$doc])*
+                #[inline]
+                #[track_caller]
+                pub fn $name(self: &::std::sync::Arc<Self> $(, $arg: $Arg)?) -> $Guard {
+                    Self::as_api(self).$name($($arg)?)
+                }
+            )*
+        }
+    };
+}
+
+#[cfg(feature = "arc_lock")]
+pub(crate) use arc_methods;
+pub(crate) use lock_type;

@@ -1,0 +1,61 @@
+//! [`Mutex`] and its guards.
+
+use crate::facade::lock_type;
+use crate::raw::RawMutex;
+
+lock_type! {
+    /// A mutual exclusion lock that records how long it is waited for and held.
+    ///
+    /// The methods are those of [`parking_lot::Mutex`], which it wraps: `lock`, `try_lock`,
+    /// `try_lock_for`, `try_lock_until`, `get_mut`, `is_locked` and so on; it dereferences to
+    /// [`lock_api::Mutex`], which has them. There is no poisoning.
+    ///
+    /// `C` is the lock class. Leave it out in your own types: `#[instrumented]` puts it in. Where
+    /// it cannot be inferred (`let m = Mutex::new(0)`), import
+    /// [`drop_in::Mutex`](crate::drop_in::Mutex), which has it fixed.
+    ///
+    /// A function that takes `&Mutex<T>` accepts a lock of any class.
+    ///
+    /// Memory: `parking_lot`'s mutex and one word.
+    ///
+    /// ```
+    /// use instrumented_lock::{Mutex, instrumented, registry};
+    ///
+    /// #[instrumented]
+    /// #[derive(Default)]
+    /// struct Account {
+    ///     balance: Mutex<i64>,
+    /// }
+    ///
+    /// let account = Account::default();
+    /// *account.balance.lock() += 100;
+    /// let snapshot = registry::snapshot();
+    /// assert_eq!(snapshot.lock("Account::balance").unwrap().write().acquisitions(), 1);
+    /// ```
+    Mutex over lock_api::Mutex<RawMutex, T>,
+    raw RawMutex = <parking_lot::RawMutex as lock_api::RawMutex>::INIT
+}
+
+/// The lock is held while this lives; dropping it unlocks, then records.
+pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
+
+/// A [`MutexGuard`] for a part of the protected value.
+pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
+
+/// A guard that owns a handle to its mutex.
+#[cfg(feature = "arc_lock")]
+pub type ArcMutexGuard<T> = lock_api::ArcMutexGuard<RawMutex, T>;
+
+#[cfg(feature = "arc_lock")]
+crate::facade::arc_methods! { Mutex {
+    /// [`lock`](lock_api::Mutex::lock), with a guard that owns a handle to the mutex.
+    lock_arc() -> ArcMutexGuard<T>;
+    /// [`try_lock`](lock_api::Mutex::try_lock), with a guard that owns a handle to the mutex.
+    try_lock_arc() -> Option<ArcMutexGuard<T>>;
+    /// [`try_lock_for`](lock_api::Mutex::try_lock_for), with a guard that owns a handle to the
+    /// mutex.
+    try_lock_arc_for(timeout: std::time::Duration) -> Option<ArcMutexGuard<T>>;
+    /// [`try_lock_until`](lock_api::Mutex::try_lock_until), with a guard that owns a handle to the
+    /// mutex.
+    try_lock_arc_until(timeout: std::time::Instant) -> Option<ArcMutexGuard<T>>;
+}}

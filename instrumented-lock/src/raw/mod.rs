@@ -1,0 +1,217 @@
+//! Instrumented raw locks: any `lock_api` raw lock, observed.
+//!
+//! [`Instrumented`] delegates to the lock it wraps, stamps the clock when an acquisition is made,
+//! and records after the real unlock. What an acquisition has to remember travels in its guard, as
+//! [`Held`]; the lock itself only knows its class. The four operations below are all there is;
+//! `mutex.rs` and `rwlock.rs` say which raw method each trait method stands for.
+
+mod mutex;
+mod rwlock;
+
+use crate::class::{ClassCell, LockClass, LockKind};
+use crate::clock;
+use crate::stats::{Mode, Stripe};
+use std::panic::Location;
+
+/// The raw mutex under [`Mutex`](crate::Mutex).
+pub type RawMutex = Instrumented<parking_lot::RawMutex>;
+
+/// The raw lock under [`RwLock`](crate::RwLock).
+pub type RawRwLock = Instrumented<parking_lot::RawRwLock>;
+
+/// A raw lock of type `R`, observed.
+///
+/// Implements the traits of `lock_api` that `R` implements. Costs one word on top of `R`.
+pub struct Instrumented<R> {
+    class: ClassCell,
+    raw: R,
+}
+
+impl<R> Instrumented<R> {
+    /// An unlocked lock of a declared class.
+    pub(crate) const fn declared(class: &'static LockClass, raw: R) -> Self {
+        Instrumented {
+            class: ClassCell::declared(class),
+            raw,
+        }
+    }
+
+    /// An unlocked lock that is named by its creation site.
+    pub(crate) const fn at_site(site: &'static Location<'static>, raw: R) -> Self {
+        Instrumented {
+            class: ClassCell::site(site),
+            raw,
+        }
+    }
+}
+
+/// What an acquisition remembers in its guard until it is released.
+#[derive(Debug)]
+pub struct Held<G> {
+    /// The wrapped lock's own state. Decides whether guards are `Send`.
+    inner: G,
+    observed: Option<Observed>,
+}
+
+/// An acquisition that is recorded when it ends.
+#[derive(Clone, Copy)]
+struct Observed {
+    /// Where it was counted: the acquiring thread's stripe.
+    stripe: &'static Stripe,
+    /// The clock when it was made, in ticks.
+    at: u64,
+}
+
+impl std::fmt::Debug for Observed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Observed")
+            .field("at", &self.at)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Observed {
+    /// Counts an acquisition that did not have to wait.
+    #[inline]
+    fn now(stripe: &'static Stripe) -> Self {
+        let at = clock::now();
+        stripe.acquired();
+        Observed { stripe, at }
+    }
+}
+
+impl<G> Held<G> {
+    fn unobserved(inner: G) -> Self {
+        Held {
+            inner,
+            observed: None,
+        }
+    }
+}
+
+impl<R> Instrumented<R> {
+    /// The stripe to record in, or `None` where recording is off. Before the first acquisition of a
+    /// lock this finds its class, before a thread's first of a class it allocates.
+    #[inline]
+    fn stripe(&self, kind: LockKind, mode: Mode) -> Option<&'static Stripe> {
+        let class = self.class.class(kind);
+        class.is_on().then(|| class.stats.stripe(class, mode))
+    }
+
+    /// Acquires: `now` is the immediate attempt, `wait` what follows when that fails and may give
+    /// up.
+    #[inline]
+    fn acquire<G>(
+        &self,
+        kind: LockKind,
+        mode: Mode,
+        now: impl FnOnce(&R) -> Option<G>,
+        wait: impl FnOnce(&R) -> Option<G>,
+    ) -> Option<Held<G>> {
+        let Some(stripe) = self.stripe(kind, mode) else {
+            return now(&self.raw)
+                .or_else(|| wait(&self.raw))
+                .map(Held::unobserved);
+        };
+        match now(&self.raw) {
+            Some(inner) => Some(Held {
+                inner,
+                observed: Some(Observed::now(stripe)),
+            }),
+            None => self.acquire_blocking(stripe, wait),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn acquire_blocking<G>(
+        &self,
+        stripe: &'static Stripe,
+        wait: impl FnOnce(&R) -> Option<G>,
+    ) -> Option<Held<G>> {
+        stripe.prepare_to_block();
+        let start = clock::now();
+        let Some(inner) = wait(&self.raw) else {
+            stripe.timed_out();
+            return None;
+        };
+        let at = clock::now();
+        stripe.acquired_after(start, at);
+        Some(Held {
+            inner,
+            observed: Some(Observed { stripe, at }),
+        })
+    }
+
+    /// Attempts to acquire, without waiting.
+    #[inline]
+    fn try_acquire<G>(
+        &self,
+        kind: LockKind,
+        mode: Mode,
+        now: impl FnOnce(&R) -> Option<G>,
+    ) -> Option<Held<G>> {
+        let Some(stripe) = self.stripe(kind, mode) else {
+            return now(&self.raw).map(Held::unobserved);
+        };
+        let Some(inner) = now(&self.raw) else {
+            stripe.try_failed();
+            return None;
+        };
+        Some(Held {
+            inner,
+            observed: Some(Observed::now(stripe)),
+        })
+    }
+
+    /// Releases with `unlock`, then records the hold.
+    #[inline]
+    fn release<G>(&self, held: Held<G>, unlock: impl FnOnce(&R, G)) {
+        match held.observed {
+            Some(Observed { stripe, at }) => {
+                let end = clock::now();
+                unlock(&self.raw, held.inner);
+                // From here on the lock may be gone: another thread may have freed it.
+                stripe.released(at, end);
+            }
+            None => self.release_unobserved(held.inner, unlock),
+        }
+    }
+
+    #[cold]
+    fn release_unobserved<G>(&self, inner: G, unlock: impl FnOnce(&R, G)) {
+        // Read before the unlock, after which the lock may be gone.
+        let class = self.class.resolved();
+        unlock(&self.raw, inner);
+        if let Some(class) = class.filter(|class| class.is_on()) {
+            class.stats.unmatched();
+        }
+    }
+
+    /// Turns an acquisition into one of another mode without letting go of the lock: one hold ends
+    /// and another starts at the same moment. `convert` must not wait.
+    #[inline]
+    fn convert<G, H>(&self, held: Held<G>, to: Mode, convert: impl FnOnce(&R, G) -> H) -> Held<H> {
+        let Some(Observed { stripe, at }) = held.observed else {
+            return Held::unobserved(convert(&self.raw, held.inner));
+        };
+        let now = clock::now();
+        let inner = convert(&self.raw, held.inner);
+        Held {
+            inner,
+            observed: Some(succeed(stripe, at, now, to)),
+        }
+    }
+}
+
+/// Ends the hold that started at `at` and starts one of mode `to`, both `now`.
+#[inline]
+fn succeed(stripe: &'static Stripe, at: u64, now: u64, to: Mode) -> Observed {
+    let next = stripe.of_mode(to);
+    next.acquired();
+    stripe.released(at, now);
+    Observed {
+        stripe: next,
+        at: now,
+    }
+}

@@ -1,0 +1,76 @@
+//! `lock_api`'s mutex traits for an instrumented raw mutex.
+
+use super::{Held, Instrumented};
+use crate::class::LockKind;
+use crate::stats::Mode;
+use lock_api::{RawMutex, RawMutexFair, RawMutexTimed};
+use std::panic::Location;
+
+const KIND: LockKind = LockKind::Mutex;
+
+// SAFETY: every method delegates to one of `R`, which is a raw mutex, with the state that `R`
+// returned for the same acquisition. Recording neither locks, unlocks nor unwinds.
+unsafe impl<R: RawMutex> RawMutex for Instrumented<R> {
+    const INIT: Self = Instrumented::at_site(Location::caller(), R::INIT);
+
+    type Guard = Held<R::Guard>;
+
+    #[inline]
+    #[track_caller]
+    fn lock(&self) -> Self::Guard {
+        let held = self.acquire(KIND, Mode::Write, R::try_lock, |raw| Some(raw.lock()));
+        match held {
+            Some(held) => held,
+            None => unreachable!("waiting without a limit does not give up"),
+        }
+    }
+
+    #[inline]
+    #[track_caller]
+    fn try_lock(&self) -> Option<Self::Guard> {
+        self.try_acquire(KIND, Mode::Write, R::try_lock)
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, guard: Self::Guard) {
+        // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
+        self.release(guard, |raw, inner| unsafe { raw.unlock(inner) });
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        self.raw.is_locked()
+    }
+}
+
+// SAFETY: as above. `bump` is left to the trait's default, which unlocks and locks through the
+// methods above: one hold ends and another starts.
+unsafe impl<R: RawMutexFair> RawMutexFair for Instrumented<R> {
+    #[inline]
+    unsafe fn unlock_fair(&self, guard: Self::Guard) {
+        // SAFETY: as for `unlock`.
+        self.release(guard, |raw, inner| unsafe { raw.unlock_fair(inner) });
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawMutexTimed> RawMutexTimed for Instrumented<R> {
+    type Duration = R::Duration;
+    type Instant = R::Instant;
+
+    #[inline]
+    #[track_caller]
+    fn try_lock_for(&self, timeout: Self::Duration) -> Option<Self::Guard> {
+        self.acquire(KIND, Mode::Write, R::try_lock, |raw| {
+            raw.try_lock_for(timeout)
+        })
+    }
+
+    #[inline]
+    #[track_caller]
+    fn try_lock_until(&self, timeout: Self::Instant) -> Option<Self::Guard> {
+        self.acquire(KIND, Mode::Write, R::try_lock, |raw| {
+            raw.try_lock_until(timeout)
+        })
+    }
+}

@@ -1,0 +1,328 @@
+//! `lock_api`'s reader-writer traits for an instrumented raw lock.
+
+use super::{Held, Instrumented, Observed, succeed};
+use crate::class::LockKind;
+use crate::clock;
+use crate::stats::Mode;
+use lock_api::{
+    RawRwLock, RawRwLockDowngrade, RawRwLockFair, RawRwLockTimed, RawRwLockUpgrade,
+    RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair, RawRwLockUpgradeTimed,
+};
+use std::panic::Location;
+
+const KIND: LockKind = LockKind::RwLock;
+
+// SAFETY: every method delegates to one of `R`, which is a raw reader-writer lock, with the state
+// that `R` returned for the same acquisition. Recording neither locks, unlocks nor unwinds.
+unsafe impl<R: RawRwLock> RawRwLock for Instrumented<R> {
+    const INIT: Self = Instrumented::at_site(Location::caller(), R::INIT);
+
+    type SharedGuard = Held<R::SharedGuard>;
+    type ExclusiveGuard = Held<R::ExclusiveGuard>;
+
+    #[inline]
+    #[track_caller]
+    fn lock_shared(&self) -> Self::SharedGuard {
+        let held = self.acquire(KIND, Mode::Read, R::try_lock_shared, |raw| {
+            Some(raw.lock_shared())
+        });
+        match held {
+            Some(held) => held,
+            None => unreachable!("waiting without a limit does not give up"),
+        }
+    }
+
+    #[inline]
+    #[track_caller]
+    fn try_lock_shared(&self) -> Option<Self::SharedGuard> {
+        self.try_acquire(KIND, Mode::Read, R::try_lock_shared)
+    }
+
+    #[inline]
+    unsafe fn unlock_shared(&self, guard: Self::SharedGuard) {
+        // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
+        self.release(guard, |raw, inner| unsafe { raw.unlock_shared(inner) });
+    }
+
+    #[inline]
+    #[track_caller]
+    fn lock_exclusive(&self) -> Self::ExclusiveGuard {
+        let held = self.acquire(KIND, Mode::Write, R::try_lock_exclusive, |raw| {
+            Some(raw.lock_exclusive())
+        });
+        match held {
+            Some(held) => held,
+            None => unreachable!("waiting without a limit does not give up"),
+        }
+    }
+
+    #[inline]
+    #[track_caller]
+    fn try_lock_exclusive(&self) -> Option<Self::ExclusiveGuard> {
+        self.try_acquire(KIND, Mode::Write, R::try_lock_exclusive)
+    }
+
+    #[inline]
+    unsafe fn unlock_exclusive(&self, guard: Self::ExclusiveGuard) {
+        // SAFETY: as for `unlock_shared`.
+        self.release(guard, |raw, inner| unsafe { raw.unlock_exclusive(inner) });
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        self.raw.is_locked()
+    }
+
+    #[inline]
+    fn is_locked_exclusive(&self) -> bool {
+        self.raw.is_locked_exclusive()
+    }
+}
+
+// SAFETY: as above. The `bump` methods are left to the trait's defaults, which unlock and lock
+// through the methods above: one hold ends and another starts.
+unsafe impl<R: RawRwLockFair> RawRwLockFair for Instrumented<R> {
+    #[inline]
+    unsafe fn unlock_shared_fair(&self, guard: Self::SharedGuard) {
+        // SAFETY: as for `unlock_shared`.
+        self.release(guard, |raw, inner| unsafe { raw.unlock_shared_fair(inner) });
+    }
+
+    #[inline]
+    unsafe fn unlock_exclusive_fair(&self, guard: Self::ExclusiveGuard) {
+        // SAFETY: as for `unlock_shared`.
+        self.release(guard, |raw, inner| unsafe {
+            raw.unlock_exclusive_fair(inner);
+        });
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawRwLockDowngrade> RawRwLockDowngrade for Instrumented<R> {
+    #[inline]
+    unsafe fn downgrade(&self, guard: Self::ExclusiveGuard) -> Self::SharedGuard {
+        // SAFETY: as for `unlock_shared`.
+        self.convert(guard, Mode::Read, |raw, inner| unsafe {
+            raw.downgrade(inner)
+        })
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawRwLockTimed> RawRwLockTimed for Instrumented<R> {
+    type Duration = R::Duration;
+    type Instant = R::Instant;
+
+    #[inline]
+    #[track_caller]
+    fn try_lock_shared_for(&self, timeout: Self::Duration) -> Option<Self::SharedGuard> {
+        let wait = |raw: &R| raw.try_lock_shared_for(timeout);
+        self.acquire(KIND, Mode::Read, R::try_lock_shared, wait)
+    }
+
+    #[inline]
+    #[track_caller]
+    fn try_lock_shared_until(&self, timeout: Self::Instant) -> Option<Self::SharedGuard> {
+        let wait = |raw: &R| raw.try_lock_shared_until(timeout);
+        self.acquire(KIND, Mode::Read, R::try_lock_shared, wait)
+    }
+
+    #[inline]
+    #[track_caller]
+    fn try_lock_exclusive_for(&self, timeout: Self::Duration) -> Option<Self::ExclusiveGuard> {
+        let wait = |raw: &R| raw.try_lock_exclusive_for(timeout);
+        self.acquire(KIND, Mode::Write, R::try_lock_exclusive, wait)
+    }
+
+    #[inline]
+    #[track_caller]
+    fn try_lock_exclusive_until(&self, timeout: Self::Instant) -> Option<Self::ExclusiveGuard> {
+        let wait = |raw: &R| raw.try_lock_exclusive_until(timeout);
+        self.acquire(KIND, Mode::Write, R::try_lock_exclusive, wait)
+    }
+}
+
+impl<R: RawRwLockUpgrade> Instrumented<R> {
+    /// An upgrade ends the upgradable hold when it is asked for; what it then has to wait for the
+    /// other readers counts as a write wait. `wait` may give up and return the upgradable state.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the lock upgradably with this state, and `wait` is an upgrade of `R`.
+    #[inline]
+    unsafe fn upgrade_with(
+        &self,
+        held: Held<R::UpgradableGuard>,
+        wait: impl FnOnce(&R, R::UpgradableGuard) -> Result<R::ExclusiveGuard, R::UpgradableGuard>,
+    ) -> Result<Held<R::ExclusiveGuard>, Held<R::UpgradableGuard>> {
+        let Some(observed @ Observed { stripe, at }) = held.observed else {
+            return wait(&self.raw, held.inner)
+                .map(Held::unobserved)
+                .map_err(Held::unobserved);
+        };
+        let start = clock::now();
+        // SAFETY: `R` is held upgradably with the inner state.
+        let inner = match unsafe { self.raw.try_upgrade(held.inner) } {
+            Ok(inner) => {
+                let observed = Some(succeed(stripe, at, start, Mode::Write));
+                return Ok(Held { inner, observed });
+            }
+            Err(inner) => inner,
+        };
+        let next = stripe.of_mode(Mode::Write);
+        next.prepare_to_block();
+        match wait(&self.raw, inner) {
+            Ok(inner) => {
+                let end = clock::now();
+                next.acquired_after(start, end);
+                stripe.released(at, start);
+                Ok(Held {
+                    inner,
+                    observed: Some(Observed {
+                        stripe: next,
+                        at: end,
+                    }),
+                })
+            }
+            Err(inner) => {
+                next.timed_out();
+                Err(Held {
+                    inner,
+                    observed: Some(observed),
+                })
+            }
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawRwLockUpgrade> RawRwLockUpgrade for Instrumented<R> {
+    type UpgradableGuard = Held<R::UpgradableGuard>;
+
+    #[inline]
+    #[track_caller]
+    fn lock_upgradable(&self) -> Self::UpgradableGuard {
+        let wait = |raw: &R| Some(raw.lock_upgradable());
+        let held = self.acquire(KIND, Mode::Upgradable, R::try_lock_upgradable, wait);
+        match held {
+            Some(held) => held,
+            None => unreachable!("waiting without a limit does not give up"),
+        }
+    }
+
+    #[inline]
+    #[track_caller]
+    fn try_lock_upgradable(&self) -> Option<Self::UpgradableGuard> {
+        self.try_acquire(KIND, Mode::Upgradable, R::try_lock_upgradable)
+    }
+
+    #[inline]
+    unsafe fn unlock_upgradable(&self, guard: Self::UpgradableGuard) {
+        // SAFETY: as for `unlock_shared`.
+        self.release(guard, |raw, inner| unsafe { raw.unlock_upgradable(inner) });
+    }
+
+    #[inline]
+    unsafe fn upgrade(&self, guard: Self::UpgradableGuard) -> Self::ExclusiveGuard {
+        // SAFETY: as for `unlock_shared`.
+        match unsafe { self.upgrade_with(guard, |raw, inner| Ok(raw.upgrade(inner))) } {
+            Ok(held) => held,
+            Err(_) => unreachable!("waiting without a limit does not give up"),
+        }
+    }
+
+    #[inline]
+    unsafe fn try_upgrade(
+        &self,
+        guard: Self::UpgradableGuard,
+    ) -> Result<Self::ExclusiveGuard, Self::UpgradableGuard> {
+        let Some(observed @ Observed { stripe, at }) = guard.observed else {
+            // SAFETY: as for `unlock_shared`.
+            let tried = unsafe { self.raw.try_upgrade(guard.inner) };
+            return tried.map(Held::unobserved).map_err(Held::unobserved);
+        };
+        let now = clock::now();
+        // SAFETY: as for `unlock_shared`.
+        match unsafe { self.raw.try_upgrade(guard.inner) } {
+            Ok(inner) => Ok(Held {
+                inner,
+                observed: Some(succeed(stripe, at, now, Mode::Write)),
+            }),
+            Err(inner) => {
+                stripe.of_mode(Mode::Write).try_failed();
+                Err(Held {
+                    inner,
+                    observed: Some(observed),
+                })
+            }
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawRwLockUpgradeFair> RawRwLockUpgradeFair for Instrumented<R> {
+    #[inline]
+    unsafe fn unlock_upgradable_fair(&self, guard: Self::UpgradableGuard) {
+        // SAFETY: as for `unlock_shared`.
+        self.release(guard, |raw, inner| unsafe {
+            raw.unlock_upgradable_fair(inner);
+        });
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawRwLockUpgradeDowngrade> RawRwLockUpgradeDowngrade for Instrumented<R> {
+    #[inline]
+    unsafe fn downgrade_upgradable(&self, guard: Self::UpgradableGuard) -> Self::SharedGuard {
+        // SAFETY: as for `unlock_shared`.
+        self.convert(guard, Mode::Read, |raw, inner| unsafe {
+            raw.downgrade_upgradable(inner)
+        })
+    }
+
+    #[inline]
+    unsafe fn downgrade_to_upgradable(&self, guard: Self::ExclusiveGuard) -> Self::UpgradableGuard {
+        let convert = |raw: &R, inner| {
+            // SAFETY: as for `unlock_shared`.
+            unsafe { raw.downgrade_to_upgradable(inner) }
+        };
+        self.convert(guard, Mode::Upgradable, convert)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawRwLockUpgradeTimed> RawRwLockUpgradeTimed for Instrumented<R> {
+    #[inline]
+    #[track_caller]
+    fn try_lock_upgradable_for(&self, timeout: Self::Duration) -> Option<Self::UpgradableGuard> {
+        let wait = |raw: &R| raw.try_lock_upgradable_for(timeout);
+        self.acquire(KIND, Mode::Upgradable, R::try_lock_upgradable, wait)
+    }
+
+    #[inline]
+    #[track_caller]
+    fn try_lock_upgradable_until(&self, timeout: Self::Instant) -> Option<Self::UpgradableGuard> {
+        let wait = |raw: &R| raw.try_lock_upgradable_until(timeout);
+        self.acquire(KIND, Mode::Upgradable, R::try_lock_upgradable, wait)
+    }
+
+    #[inline]
+    unsafe fn try_upgrade_for(
+        &self,
+        guard: Self::UpgradableGuard,
+        timeout: Self::Duration,
+    ) -> Result<Self::ExclusiveGuard, Self::UpgradableGuard> {
+        // SAFETY: as for `unlock_shared`.
+        unsafe { self.upgrade_with(guard, |raw, inner| raw.try_upgrade_for(inner, timeout)) }
+    }
+
+    #[inline]
+    unsafe fn try_upgrade_until(
+        &self,
+        guard: Self::UpgradableGuard,
+        timeout: Self::Instant,
+    ) -> Result<Self::ExclusiveGuard, Self::UpgradableGuard> {
+        // SAFETY: as for `unlock_shared`.
+        unsafe { self.upgrade_with(guard, |raw, inner| raw.try_upgrade_until(inner, timeout)) }
+    }
+}

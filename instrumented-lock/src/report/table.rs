@@ -1,0 +1,358 @@
+//! The table: for people, in a terminal or a log.
+//!
+//! The figures are those of Linux' `lock_stat`: contentions with their waiting time, acquisitions
+//! with their holding time, each as minimum, average, maximum and total; quantiles on top.
+
+use super::units::{count, time};
+use crate::snapshot::{Distribution, LockSnapshot, ModeSnapshot, Snapshot};
+use crate::stats::Mode;
+use std::cmp::Reverse;
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
+
+/// How a [`table_with`] looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableOptions {
+    /// One line for a lock and mode, with everything in it, instead of 100 columns.
+    pub wide: bool,
+    /// Escape sequences that make names bold and contention yellow.
+    pub colour: bool,
+}
+
+/// The columns that the default form fits in.
+const WIDTH: usize = 100;
+
+/// The locks of a snapshot as a table of at most 100 columns, busiest first: by the time that
+/// acquisitions were blocked, then by the time held. This is what `{}` prints.
+///
+/// Rows named `wait` are about acquisitions that had to block, as in `lock_stat`; rows named `hold`
+/// about all acquisitions, with times of the holds that have ended.
+pub fn table(snapshot: &Snapshot) -> String {
+    table_with(snapshot, TableOptions::default())
+}
+
+/// The [`table`], with options.
+pub fn table_with(snapshot: &Snapshot, options: TableOptions) -> String {
+    let (mut used, unused): (Vec<_>, Vec<_>) = snapshot
+        .locks()
+        .iter()
+        .partition(|lock| lock.modes().any(|(_, mode)| is_used(mode)));
+    used.sort_by_key(|lock| {
+        Reverse((
+            total(lock, ModeSnapshot::blocked),
+            total(lock, ModeSnapshot::hold),
+        ))
+    });
+
+    let style = Style {
+        colour: options.colour,
+    };
+    let mut out = title(snapshot, used.len());
+    if options.wide {
+        wide(&mut out, &used, style);
+    } else {
+        narrow(&mut out, &used, style);
+    }
+    notes(&mut out, snapshot, &used, &unused);
+    out
+}
+
+/// Prints the [`table`] to standard output, in colour where that is a terminal and the environment
+/// variable `NO_COLOR` is not set.
+///
+/// # Errors
+///
+/// What writing to standard output gives: a closed pipe, a full disk.
+pub fn print(snapshot: &Snapshot) -> std::io::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    stdout.write_all(
+        table_with(
+            snapshot,
+            TableOptions {
+                colour,
+                wide: false,
+            },
+        )
+        .as_bytes(),
+    )
+}
+
+fn is_used(mode: &ModeSnapshot) -> bool {
+    mode.acquisitions() + mode.try_failures() + mode.timeouts() > 0
+}
+
+fn total(lock: &LockSnapshot, of: impl Fn(&ModeSnapshot) -> &Distribution) -> Duration {
+    lock.modes().fold(Duration::ZERO, |sum, (_, mode)| {
+        sum.saturating_add(of(mode).sum())
+    })
+}
+
+fn title(snapshot: &Snapshot, used: usize) -> String {
+    let locks = if used == 1 {
+        "1 lock".to_owned()
+    } else {
+        format!("{} locks", count(used as u64))
+    };
+    let off = if snapshot.is_enabled() {
+        ""
+    } else {
+        "; recording is off"
+    };
+    format!("{locks} used in {}{off}\n", time(snapshot.elapsed()))
+}
+
+const NARROW_LABEL: usize = 25;
+
+fn narrow(out: &mut String, locks: &[&LockSnapshot], style: Style) {
+    if locks.is_empty() {
+        return;
+    }
+    let columns = ["count", "min", "avg", "max", "total", "p50", "p99", "p999"];
+    let header = columns.map(|column| format!("{column:>9}")).concat();
+    line(out, &style.bold(&format!("{:NARROW_LABEL$}{header}", "")));
+    for lock in locks {
+        // A lock that nobody annotated is named by its place.
+        let place = match place(lock) {
+            place if lock.name().starts_with(&place) => String::new(),
+            place => format!(", {place}"),
+        };
+        let about = format!("  {}, {} live{place}", lock.kind(), count(lock.instances()));
+        let name = shorten(
+            lock.name(),
+            WIDTH.saturating_sub(about.chars().count()).max(30),
+        );
+        line(
+            out,
+            &format!(
+                "{}{}",
+                style.bold(&name),
+                shorten(&about, WIDTH - name.chars().count())
+            ),
+        );
+        for (mode, figures) in lock.modes().filter(|(_, mode)| is_used(mode)) {
+            let wait = format!("  {:<10} {:<12}", name_of(mode), "wait");
+            let wait_row = row(&wait, figures.contended(), figures.blocked());
+            line(
+                out,
+                &if figures.contended() > 0 {
+                    style.warn(&wait_row)
+                } else {
+                    wait_row
+                },
+            );
+            let hold = format!("  {:<10} {:<12}", "", "hold");
+            line(out, &row(&hold, figures.acquisitions(), figures.hold()));
+            if let Some(rest) = rest(figures) {
+                line(out, &format!("  {:<10} {rest}", ""));
+            }
+        }
+    }
+}
+
+fn row(label: &str, n: u64, times: &Distribution) -> String {
+    let mut row = format!("{label:<NARROW_LABEL$}{:>9}", count(n));
+    for cell in cells(times) {
+        let _ = write!(row, "{cell:>9}");
+    }
+    row
+}
+
+/// Minimum, average, maximum, total and three quantiles; a dash where nothing was recorded.
+fn cells(times: &Distribution) -> [String; 7] {
+    let cell = |value: Option<Duration>| value.map_or_else(|| "-".to_owned(), time);
+    let sum = (times.count() > 0).then(|| times.sum());
+    [
+        cell(times.min()),
+        cell(times.mean()),
+        cell(times.max()),
+        cell(sum),
+        cell(times.quantile(0.5)),
+        cell(times.quantile(0.99)),
+        cell(times.quantile(0.999)),
+    ]
+}
+
+/// The counts that are usually zero.
+fn rest(figures: &ModeSnapshot) -> Option<String> {
+    let in_flight = figures.acquisitions().saturating_sub(figures.releases());
+    let counts = [
+        (in_flight, "held now"),
+        (figures.try_failures(), "try failures"),
+        (figures.timeouts(), "timeouts"),
+    ];
+    let said: Vec<_> = counts
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| format!("{} {what}", count(*n)))
+        .collect();
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
+fn wide(out: &mut String, locks: &[&LockSnapshot], style: Style) {
+    if locks.is_empty() {
+        return;
+    }
+    let names = locks
+        .iter()
+        .map(|lock| lock.name().chars().count())
+        .max()
+        .unwrap_or(0);
+    let places = locks
+        .iter()
+        .map(|lock| place(lock).chars().count())
+        .max()
+        .unwrap_or(0);
+    let times = ["min", "avg", "max", "total", "p50", "p99", "p999"];
+    let mut header = format!("{:<names$} {:<10} {:>9}", "lock", "mode", "contended");
+    for column in times.map(|column| format!("wait-{column}")) {
+        let _ = write!(header, " {column:>10}");
+    }
+    let _ = write!(header, " {:>12}", "acquisitions");
+    for column in times.map(|column| format!("hold-{column}")) {
+        let _ = write!(header, " {column:>10}");
+    }
+    let _ = write!(
+        header,
+        " {:>8} {:>12} {:>8}  {:<places$}",
+        "held-now", "try-failures", "timeouts", "declared"
+    );
+    line(out, &style.bold(&header));
+    for lock in locks {
+        for (mode, figures) in lock.modes().filter(|(_, mode)| is_used(mode)) {
+            let mut row = format!(
+                "{:<names$} {:<10} {:>9}",
+                lock.name(),
+                name_of(mode),
+                count(figures.contended())
+            );
+            for cell in cells(figures.blocked()) {
+                let _ = write!(row, " {cell:>10}");
+            }
+            let _ = write!(row, " {:>12}", count(figures.acquisitions()));
+            for cell in cells(figures.hold()) {
+                let _ = write!(row, " {cell:>10}");
+            }
+            let _ = write!(
+                row,
+                " {:>8} {:>12} {:>8}  {:<places$}",
+                count(figures.acquisitions().saturating_sub(figures.releases())),
+                count(figures.try_failures()),
+                count(figures.timeouts()),
+                place(lock),
+            );
+            line(
+                out,
+                &if figures.contended() > 0 {
+                    style.warn(&row)
+                } else {
+                    row
+                },
+            );
+        }
+    }
+}
+
+fn notes(out: &mut String, snapshot: &Snapshot, used: &[&LockSnapshot], unused: &[&LockSnapshot]) {
+    if !used.is_empty() {
+        line(
+            out,
+            "wait: acquisitions that had to block; hold: all acquisitions",
+        );
+    }
+    for lock in used {
+        if lock.unmatched() > 0 {
+            let n = count(lock.unmatched());
+            line(
+                out,
+                &format!("{}: {n} holds began while recording was off", lock.name()),
+            );
+        }
+        if lock.clock_anomalies() > 0 {
+            let n = count(lock.clock_anomalies());
+            line(
+                out,
+                &format!(
+                    "{}: the clock ran backwards {n} times, counted as 0",
+                    lock.name()
+                ),
+            );
+        }
+    }
+    if !unused.is_empty() {
+        let names: Vec<_> = unused.iter().map(|lock| lock.name()).collect();
+        let n = count(unused.len() as u64);
+        line(
+            out,
+            &shorten_end(&format!("not used: {n}: {}", names.join(", ")), WIDTH),
+        );
+    }
+    for diagnostic in snapshot.diagnostics() {
+        line(out, &format!("note: {diagnostic}"));
+    }
+}
+
+fn name_of(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Read => "read",
+        Mode::Write => "write",
+        Mode::Upgradable => "upgradable",
+    }
+}
+
+/// `file:line`, which terminals and editors make a link of.
+fn place(lock: &LockSnapshot) -> String {
+    format!(
+        "{}:{}",
+        lock.declared_at().file(),
+        lock.declared_at().line()
+    )
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text.trim_end());
+    out.push('\n');
+}
+
+/// At most `width` characters, the end of the text kept: that is where names differ.
+fn shorten(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let end: String = text.chars().skip(length + 1 - width).collect();
+    format!("…{end}")
+}
+
+/// At most `width` characters, the start kept.
+fn shorten_end(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(width - 1).collect();
+    format!("{start}…")
+}
+
+#[derive(Clone, Copy)]
+struct Style {
+    colour: bool,
+}
+
+impl Style {
+    fn bold(self, text: &str) -> String {
+        self.escape("1", text)
+    }
+
+    fn warn(self, text: &str) -> String {
+        self.escape("33", text)
+    }
+
+    fn escape(self, code: &str, text: &str) -> String {
+        if self.colour {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! [`Location`]: a place in the source.
+
+use std::fmt;
+
+/// A place in the source: of a declaration, of a call.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Location {
+    file: String,
+    line: u32,
+    column: u32,
+}
+
+impl Location {
+    /// The source file, as the compiler was given it: usually relative to the workspace.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The line, from 1.
+    pub fn line(&self) -> u32 {
+        self.line
+    }
+
+    /// The column, from 1.
+    pub fn column(&self) -> u32 {
+        self.column
+    }
+}
+
+impl From<&std::panic::Location<'_>> for Location {
+    fn from(location: &std::panic::Location<'_>) -> Self {
+        Location {
+            file: location.file().to_owned(),
+            line: location.line(),
+            column: location.column(),
+        }
+    }
+}
+
+/// `file:line:column`.
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}

@@ -1,0 +1,234 @@
+//! [`LockSnapshot`] and [`ModeSnapshot`]: one lock class in a snapshot.
+
+use super::{Distribution, Location};
+use crate::class::{LockClass, LockKind};
+use crate::stats::{Mode, ModeTotals};
+
+/// The figures of one lock class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct LockSnapshot {
+    name: String,
+    kind: LockKind,
+    declared_at: Location,
+    instances: u64,
+    unmatched: u64,
+    clock_anomalies: u64,
+    write: ModeSnapshot,
+    read: ModeSnapshot,
+    upgradable: ModeSnapshot,
+}
+
+impl LockSnapshot {
+    pub(crate) fn of(class: &'static LockClass) -> Self {
+        let totals = class.stats.read();
+        let [write, read, upgradable] = totals.modes.each_ref().map(ModeSnapshot::of);
+        LockSnapshot {
+            name: class.name().to_owned(),
+            kind: class.kind(),
+            declared_at: class.declared_at().into(),
+            instances: totals.instances,
+            unmatched: totals.unmatched,
+            clock_anomalies: totals.clock_anomalies,
+            write,
+            read,
+            upgradable,
+        }
+    }
+
+    /// The name of the class: `crate::module::Store::index`, the name given with `#[lock(name)]`,
+    /// or `file:line:column` of the creation.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What kind of lock it is.
+    pub fn kind(&self) -> LockKind {
+        self.kind
+    }
+
+    /// Where the class is declared.
+    pub fn declared_at(&self) -> &Location {
+        &self.declared_at
+    }
+
+    /// Live locks of this class. A lock counts from its first use until it is dropped: its
+    /// constructor is `const` and cannot count.
+    pub fn instances(&self) -> u64 {
+        self.instances
+    }
+
+    /// Releases whose acquisitions were not observed, because recording was off at the time; see
+    /// [`registry::set_enabled`](crate::registry::set_enabled). They are in no other figure.
+    pub fn unmatched(&self) -> u64 {
+        self.unmatched
+    }
+
+    /// Durations that came out negative because the clock ran backwards. Each counts as zero in
+    /// its distribution.
+    pub fn clock_anomalies(&self) -> u64 {
+        self.clock_anomalies
+    }
+
+    /// Exclusive acquisitions: all of a mutex, the writers of a reader-writer lock.
+    pub fn write(&self) -> &ModeSnapshot {
+        &self.write
+    }
+
+    /// Shared acquisitions; all zero for a mutex.
+    pub fn read(&self) -> &ModeSnapshot {
+        &self.read
+    }
+
+    /// Upgradable acquisitions; all zero for a mutex.
+    pub fn upgradable(&self) -> &ModeSnapshot {
+        &self.upgradable
+    }
+
+    /// The figures of one mode.
+    pub fn mode(&self, mode: Mode) -> &ModeSnapshot {
+        match mode {
+            Mode::Write => &self.write,
+            Mode::Read => &self.read,
+            Mode::Upgradable => &self.upgradable,
+        }
+    }
+
+    /// The three modes with their figures: read, upgradable, write.
+    pub fn modes(&self) -> impl Iterator<Item = (Mode, &ModeSnapshot)> {
+        [Mode::Read, Mode::Upgradable, Mode::Write]
+            .into_iter()
+            .map(|mode| (mode, self.mode(mode)))
+    }
+
+    /// What makes two snapshots' locks the same one.
+    pub(super) fn identity(&self) -> (&str, &Location) {
+        (&self.name, &self.declared_at)
+    }
+
+    pub(super) fn merge(&self, other: &Self) -> Self {
+        LockSnapshot {
+            kind: self.kind.max(other.kind),
+            instances: self.instances + other.instances,
+            unmatched: self.unmatched + other.unmatched,
+            clock_anomalies: self.clock_anomalies + other.clock_anomalies,
+            write: self.write.merge(&other.write),
+            read: self.read.merge(&other.read),
+            upgradable: self.upgradable.merge(&other.upgradable),
+            ..self.clone()
+        }
+    }
+
+    pub(super) fn since(&self, earlier: &Self) -> Self {
+        LockSnapshot {
+            unmatched: self.unmatched.saturating_sub(earlier.unmatched),
+            clock_anomalies: self.clock_anomalies.saturating_sub(earlier.clock_anomalies),
+            write: self.write.since(&earlier.write),
+            read: self.read.since(&earlier.read),
+            upgradable: self.upgradable.since(&earlier.upgradable),
+            ..self.clone()
+        }
+    }
+}
+
+/// The figures of one mode of a lock class.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ModeSnapshot {
+    acquisitions: u64,
+    try_failures: u64,
+    timeouts: u64,
+    hold: Distribution,
+    blocked: Distribution,
+    wait: Distribution,
+}
+
+impl ModeSnapshot {
+    fn of(totals: &ModeTotals) -> Self {
+        ModeSnapshot {
+            acquisitions: totals.acquisitions,
+            try_failures: totals.try_failures,
+            timeouts: totals.timeouts,
+            hold: Distribution::of(&totals.hold),
+            blocked: Distribution::of(&totals.blocked),
+            wait: Distribution::default(),
+        }
+        .with_wait()
+    }
+
+    /// An acquisition that did not block waited for zero time.
+    fn with_wait(self) -> Self {
+        let immediate = self.acquisitions.saturating_sub(self.blocked.count());
+        ModeSnapshot {
+            wait: self.blocked.with_zeros(immediate),
+            ..self
+        }
+    }
+
+    /// Successful acquisitions, those by `try_` methods, downgrades and upgrades included. Counted
+    /// when they are made.
+    pub fn acquisitions(&self) -> u64 {
+        self.acquisitions
+    }
+
+    /// Acquisitions that had to block: the immediate attempt failed.
+    pub fn contended(&self) -> u64 {
+        self.blocked.count()
+    }
+
+    /// `try_` calls that gave up at once. Never acquisitions.
+    pub fn try_failures(&self) -> u64 {
+        self.try_failures
+    }
+
+    /// Timed calls that gave up. Never acquisitions.
+    pub fn timeouts(&self) -> u64 {
+        self.timeouts
+    }
+
+    /// Holds that have ended. What is in flight, a forgotten guard included, is
+    /// [`acquisitions`](Self::acquisitions) minus this.
+    pub fn releases(&self) -> u64 {
+        self.hold.count()
+    }
+
+    /// How long the lock was held, over holds that have ended: from the acquisition to just before
+    /// the unlock.
+    pub fn hold(&self) -> &Distribution {
+        &self.hold
+    }
+
+    /// How long acquisitions waited, over all acquisitions: an immediate one counts zero.
+    pub fn wait(&self) -> &Distribution {
+        &self.wait
+    }
+
+    /// How long acquisitions waited, over those that had to block.
+    pub fn blocked(&self) -> &Distribution {
+        &self.blocked
+    }
+
+    fn merge(&self, other: &Self) -> Self {
+        ModeSnapshot {
+            acquisitions: self.acquisitions + other.acquisitions,
+            try_failures: self.try_failures + other.try_failures,
+            timeouts: self.timeouts + other.timeouts,
+            hold: self.hold.merge(&other.hold),
+            blocked: self.blocked.merge(&other.blocked),
+            wait: Distribution::default(),
+        }
+        .with_wait()
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        ModeSnapshot {
+            acquisitions: self.acquisitions.saturating_sub(earlier.acquisitions),
+            try_failures: self.try_failures.saturating_sub(earlier.try_failures),
+            timeouts: self.timeouts.saturating_sub(earlier.timeouts),
+            hold: self.hold.since(&earlier.hold),
+            blocked: self.blocked.since(&earlier.blocked),
+            wait: Distribution::default(),
+        }
+        .with_wait()
+    }
+}

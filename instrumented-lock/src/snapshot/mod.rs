@@ -1,0 +1,233 @@
+//! Snapshots: what the locks of a process have recorded, as plain data.
+//!
+//! Nothing here knows how the figures were recorded, and nothing changes while it is looked at.
+//! Snapshots of one process can be subtracted, of several added; with the feature `serde` they can
+//! be stored and read back.
+
+mod distribution;
+mod location;
+mod lock;
+
+pub use distribution::Distribution;
+pub use location::Location;
+pub use lock::{LockSnapshot, ModeSnapshot};
+
+use crate::report;
+use std::fmt;
+use std::time::Duration;
+
+/// The figures of all lock classes at one moment, from [`registry::snapshot`].
+///
+/// `println!("{snapshot}")` prints the [table](crate::report::table), `{:#}` the wide one.
+///
+/// # JSON
+///
+/// With the feature `serde` this is its form; durations are whole nanoseconds.
+///
+/// ```text
+/// {
+///   "elapsed_ns": 2004159663,          since locks were first used, or the interval's length
+///   "enabled": true,                   whether recording was on
+///   "diagnostics": ["…"],              what is wrong with the declarations, in sentences
+///   "locks": [{                        by name
+///     "name": "app::Store::index",
+///     "kind": "RwLock",
+///     "declared_at": {"file": "src/store.rs", "line": 12, "column": 5},
+///     "instances": 1,
+///     "unmatched": 0,
+///     "clock_anomalies": 0,
+///     "write": {                       and "read" and "upgradable", of the same form
+///       "acquisitions": 3,
+///       "try_failures": 0,
+///       "timeouts": 0,
+///       "hold": {                      and "blocked" and "wait", of the same form
+///         "count": 3,
+///         "sum_ns": 570,
+///         "sum_of_squares_ns2": "109900",
+///         "min_ns": 160,               null where the count is 0
+///         "max_ns": 210,
+///         "buckets": [[60, 1], [62, 2]]
+///       }
+///     }
+///   }]
+/// }
+/// ```
+///
+/// In `buckets`, a pair is the number of a bucket and its count; empty ones are left out. Bucket 0
+/// holds durations of 0, bucket k those with 2^((k − 2)/8) < ns ≤ 2^((k − 1)/8), bucket 322 all
+/// above 2^40 ns.
+///
+/// [`registry::snapshot`]: crate::registry::snapshot
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Snapshot {
+    #[cfg_attr(feature = "serde", serde(rename = "elapsed_ns", with = "nanoseconds"))]
+    elapsed: Duration,
+    enabled: bool,
+    diagnostics: Vec<String>,
+    locks: Vec<LockSnapshot>,
+}
+
+impl Snapshot {
+    pub(crate) fn new(elapsed: Duration, enabled: bool, locks: Vec<LockSnapshot>) -> Self {
+        Snapshot {
+            elapsed,
+            enabled,
+            diagnostics: name_clashes(&locks),
+            locks,
+        }
+    }
+
+    /// The time since locks were first used; for an interval its length.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// Whether recording was on when the snapshot was taken.
+    pub fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// All locks, by name.
+    pub fn locks(&self) -> &[LockSnapshot] {
+        &self.locks
+    }
+
+    /// The lock of this name, or the only one whose name ends with `::` and this. `None` where no
+    /// lock or more than one answers to it.
+    ///
+    /// ```
+    /// # use instrumented_lock::{Mutex, instrumented, registry};
+    /// #[instrumented]
+    /// struct Store { journal: Mutex<Vec<String>> }
+    ///
+    /// let snapshot = registry::snapshot();
+    /// assert!(snapshot.lock("Store::journal").is_some());
+    /// assert!(snapshot.lock("Store::index").is_none());
+    /// ```
+    pub fn lock(&self, name: &str) -> Option<&LockSnapshot> {
+        let mut exact = self
+            .locks
+            .iter()
+            .filter(|lock| lock.name() == name)
+            .peekable();
+        if exact.peek().is_some() {
+            return exact.next().filter(|_| exact.next().is_none());
+        }
+        let is_tail = |lock: &&LockSnapshot| {
+            lock.name()
+                .strip_suffix(name)
+                .is_some_and(|path| path.ends_with("::"))
+        };
+        let mut tails = self.locks.iter().filter(is_tail);
+        tails.next().filter(|_| tails.next().is_none())
+    }
+
+    /// What is wrong with the lock declarations: two classes that claim one name, with both places.
+    pub fn diagnostics(&self) -> &[String] {
+        &self.diagnostics
+    }
+
+    /// The interval from `earlier` to this snapshot of the same process: its own counts, sums,
+    /// deviations and quantiles. A minimum or maximum is exact where the interval moved the
+    /// lifetime's; otherwise it is the bound of the outermost bucket that the interval filled, at
+    /// most 9 % away and never outside the lifetime's. [`instances`](LockSnapshot::instances) are
+    /// those at the end.
+    #[must_use = "the interval is returned"]
+    pub fn since(&self, earlier: &Snapshot) -> Snapshot {
+        let find = |lock: &LockSnapshot| earlier.find(lock);
+        let locks = self
+            .locks
+            .iter()
+            .map(|lock| find(lock).map_or_else(|| lock.clone(), |before| lock.since(before)));
+        Snapshot {
+            elapsed: self.elapsed.saturating_sub(earlier.elapsed),
+            locks: locks.collect(),
+            ..self.clone()
+        }
+    }
+
+    /// Both snapshots as one: those of two processes, or of two intervals. Locks are the same where
+    /// name and declaration site are. The elapsed time is the longer one.
+    #[must_use = "the sum is returned"]
+    pub fn merge(&self, other: &Snapshot) -> Snapshot {
+        let mut locks: Vec<_> = self
+            .locks
+            .iter()
+            .map(|lock| {
+                other
+                    .find(lock)
+                    .map_or_else(|| lock.clone(), |also| lock.merge(also))
+            })
+            .collect();
+        locks.extend(
+            other
+                .locks
+                .iter()
+                .filter(|lock| self.find(lock).is_none())
+                .cloned(),
+        );
+        locks.sort_by(|a, b| a.identity().cmp(&b.identity()));
+        Snapshot::new(
+            self.elapsed.max(other.elapsed),
+            self.enabled || other.enabled,
+            locks,
+        )
+    }
+
+    fn find(&self, lock: &LockSnapshot) -> Option<&LockSnapshot> {
+        // Sorted, by every constructor.
+        let found = self
+            .locks
+            .binary_search_by(|other| other.identity().cmp(&lock.identity()));
+        found.ok().map(|i| &self.locks[i])
+    }
+}
+
+/// The [table](crate::report::table); the wide one for `{:#}`.
+impl fmt::Display for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let options = report::TableOptions {
+            wide: f.alternate(),
+            ..Default::default()
+        };
+        f.write_str(&report::table_with(self, options))
+    }
+}
+
+/// One sentence for each declaration that claims a name another one has. `locks` are sorted.
+fn name_clashes(locks: &[LockSnapshot]) -> Vec<String> {
+    locks
+        .windows(2)
+        .filter(|pair| {
+            pair[0].name() == pair[1].name() && pair[0].declared_at() != pair[1].declared_at()
+        })
+        .map(|pair| {
+            format!(
+                "two locks are named `{}`, at {} and at {}; give one of them another name with \
+                 `#[lock(name = \"…\")]`",
+                pair[0].name(),
+                pair[0].declared_at(),
+                pair[1].declared_at(),
+            )
+        })
+        .collect()
+}
+
+#[cfg(feature = "serde")]
+mod nanoseconds {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::time::Duration;
+
+    pub(super) fn serialize<S: Serializer>(d: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        u64::try_from(d.as_nanos())
+            .unwrap_or(u64::MAX)
+            .serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_nanos)
+    }
+}

@@ -1,0 +1,167 @@
+//! The statistics of a class: stripes by thread slot and mode, made at first touch.
+//!
+//! `slot` says which stripe a thread may write, `stripe` what it keeps, `samples` how a
+//! distribution is written and read, `histogram` where the bucket boundaries lie.
+
+mod histogram;
+mod samples;
+mod slot;
+mod stripe;
+mod sync;
+
+pub(crate) use histogram::{BUCKETS, bucket_of, middle, upper_bound};
+pub(crate) use samples::Totals;
+pub use stripe::Mode;
+pub(crate) use stripe::{ModeTotals, Stripe};
+
+use crate::class::LockClass;
+use samples::Scratch;
+use slot::SLOTS;
+use std::ptr;
+use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, Ordering};
+
+const MODES: usize = 3;
+
+/// What one slot keeps of a class: a stripe for each mode it has used.
+struct Block {
+    stripes: [AtomicPtr<Stripe>; MODES],
+}
+
+/// The statistics of a class. Memory: 8 bytes a slot before the first use; then, for each thread
+/// slot and mode in use, a stripe of 1.5 KiB, and as much again once an acquisition has blocked.
+pub(crate) struct ClassStats {
+    blocks: [AtomicPtr<Block>; SLOTS],
+    instances: AtomicI64,
+    unmatched: AtomicU64,
+    clock_anomalies: AtomicU64,
+}
+
+impl ClassStats {
+    pub(crate) const fn new() -> Self {
+        ClassStats {
+            blocks: [const { AtomicPtr::new(ptr::null_mut()) }; SLOTS],
+            instances: AtomicI64::new(0),
+            unmatched: AtomicU64::new(0),
+            clock_anomalies: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn add_instance(&self) {
+        self.instances.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn remove_instance(&self) {
+        self.instances.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// A release whose acquisition was not observed.
+    pub(crate) fn unmatched(&self) {
+        self.unmatched.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts the anomaly; the duration that stands for it is 0.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn clock_ran_back(&self) -> u64 {
+        self.clock_anomalies.fetch_add(1, Ordering::Relaxed);
+        0
+    }
+
+    /// The calling thread's stripe. `class` is the one these statistics belong to.
+    #[inline]
+    pub(crate) fn stripe(&self, class: &'static LockClass, mode: Mode) -> &'static Stripe {
+        let slot = slot::current();
+        // Acquire: pairs with the release in `grow`; a block or stripe that is found is complete.
+        let block = self.blocks[slot].load(Ordering::Acquire);
+        if !block.is_null() {
+            // SAFETY: `grow` leaked the block.
+            let stripe = unsafe { (*block).stripes[mode as usize].load(Ordering::Acquire) };
+            if !stripe.is_null() {
+                // SAFETY: `grow` leaked the stripe.
+                return unsafe { &*stripe };
+            }
+        }
+        self.grow(class, mode, slot)
+    }
+
+    /// First touch: the only place that allocates.
+    #[cold]
+    #[inline(never)]
+    fn grow(&self, class: &'static LockClass, mode: Mode, slot: usize) -> &'static Stripe {
+        let block = leak_once(&self.blocks[slot], || Block {
+            stripes: [const { AtomicPtr::new(ptr::null_mut()) }; MODES],
+        });
+        leak_once(&block.stripes[mode as usize], || {
+            Stripe::new(class, mode, slot)
+        })
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = &'static Block> {
+        // SAFETY: null, or what `grow` leaked.
+        self.blocks
+            .iter()
+            .filter_map(|block| unsafe { block.load(Ordering::Acquire).as_ref() })
+    }
+
+    fn stripes(&self, mode: Mode) -> impl Iterator<Item = &'static Stripe> {
+        // SAFETY: null, or what `grow` leaked.
+        self.blocks().filter_map(move |block| unsafe {
+            block.stripes[mode as usize]
+                .load(Ordering::Acquire)
+                .as_ref()
+        })
+    }
+
+    /// Adds up what all slots keep. Releases and waits are read before acquisitions, so an
+    /// acquisition is never missing whose release or wait is there.
+    pub(crate) fn read(&self) -> ClassTotals {
+        let mut scratch = Scratch::new();
+        let modes = [Mode::Write, Mode::Read, Mode::Upgradable].map(|mode| {
+            let mut totals = ModeTotals::new();
+            for stripe in self.stripes(mode) {
+                stripe.read_distributions(&mut totals, &mut scratch);
+            }
+            for stripe in self.stripes(mode) {
+                stripe.read_counters(&mut totals);
+            }
+            totals
+        });
+        ClassTotals {
+            modes,
+            instances: u64::try_from(self.instances.load(Ordering::Relaxed)).unwrap_or(0),
+            unmatched: self.unmatched.load(Ordering::Relaxed),
+            clock_anomalies: self.clock_anomalies.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Puts a new value where there is none and never frees it. Where two threads of a shared slot get
+/// here at the same time, both find the first one's.
+fn leak_once<T>(place: &AtomicPtr<T>, make: impl FnOnce() -> T) -> &'static T {
+    let found = place.load(Ordering::Acquire);
+    let found = if found.is_null() {
+        let new = Box::into_raw(Box::new(make()));
+        // Release: whoever finds the value finds it complete.
+        match place.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => new,
+            Err(theirs) => {
+                // SAFETY: made above and not shared, since the exchange failed.
+                drop(unsafe { Box::from_raw(new) });
+                theirs
+            }
+        }
+    } else {
+        found
+    };
+    // SAFETY: not null, made by `Box::into_raw` here or in an earlier call, and never freed.
+    unsafe { &*found }
+}
+
+/// What all slots of a class add up to.
+pub(crate) struct ClassTotals {
+    /// By [`Mode`].
+    pub(crate) modes: [ModeTotals; MODES],
+    pub(crate) instances: u64,
+    pub(crate) unmatched: u64,
+    pub(crate) clock_anomalies: u64,
+}

@@ -1,0 +1,271 @@
+//! A distribution with one writer, and how a reader sees it whole.
+//!
+//! Recording is plain loads and stores; a sequence number lets any reader take a consistent copy
+//! without stopping the writer.
+//!
+//! This file knows `super::sync` and `super::histogram` only: `tests/loom.rs` compiles it against
+//! loom's atomics and a histogram of a few buckets and explores every interleaving.
+
+use super::histogram::{BUCKETS, bucket_of};
+use super::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence, yield_now};
+use std::ops::Range;
+
+/// No sample is pending. Samples are clamped below it.
+const NONE: u64 = u64::MAX;
+
+/// A distribution of nanoseconds with a single writer.
+///
+/// The newest sample stays `pending` until the next one arrives, and only then finds its bucket:
+/// working out the bucket of a value that was just read from the clock would wait for the clock.
+/// A reader folds the pending sample in, so nothing is missing from what it sees.
+#[repr(C)]
+pub(super) struct Samples {
+    /// Even: at rest. Odd: the writer is in the middle of a record.
+    sequence: AtomicU64,
+    pending: AtomicU64,
+    /// Samples in the buckets; the pending one is not among them.
+    count: AtomicU64,
+    /// Nanoseconds, saturating (584 years of one thread's time).
+    sum: AtomicU64,
+    /// The sum of squares, 128 bits in two halves, saturating.
+    squares_low: AtomicU64,
+    squares_high: AtomicU64,
+    min: AtomicU64,
+    max: AtomicU64,
+    buckets: [AtomicU32; BUCKETS],
+    /// How often each bucket has passed 2^32; null until one does (after 4 · 10^9 samples).
+    wraps: AtomicPtr<[AtomicU32; BUCKETS]>,
+}
+
+/// Where a reader copies to before it knows that the copy is consistent. One serves a whole
+/// snapshot.
+pub(super) struct Scratch {
+    count: u64,
+    sum: u64,
+    squares: u128,
+    min: u64,
+    max: u64,
+    pending: u64,
+    filled: Range<usize>,
+    /// Valid inside `filled`.
+    buckets: Box<[u64; BUCKETS]>,
+}
+
+impl Scratch {
+    pub(super) fn new() -> Self {
+        Scratch {
+            count: 0,
+            sum: 0,
+            squares: 0,
+            min: u64::MAX,
+            max: 0,
+            pending: NONE,
+            filled: 0..0,
+            buckets: Box::new([0; BUCKETS]),
+        }
+    }
+}
+
+/// The sum of several [`Samples`], each seen whole.
+#[derive(Debug)]
+pub(crate) struct Totals {
+    pub(crate) count: u64,
+    pub(crate) sum: u128,
+    pub(crate) squares: u128,
+    pub(crate) min: u64,
+    pub(crate) max: u64,
+    pub(crate) buckets: Box<[u64; BUCKETS]>,
+}
+
+impl Totals {
+    pub(crate) fn new() -> Self {
+        Totals {
+            count: 0,
+            sum: 0,
+            squares: 0,
+            min: u64::MAX,
+            max: 0,
+            buckets: Box::new([0; BUCKETS]),
+        }
+    }
+
+    /// Adds what a reader has copied, the pending sample included.
+    fn add(&mut self, copy: &Scratch) {
+        self.count += copy.count;
+        self.sum += u128::from(copy.sum);
+        self.squares = self.squares.saturating_add(copy.squares);
+        self.min = self.min.min(copy.min);
+        self.max = self.max.max(copy.max);
+        let range = copy.filled.clone();
+        for (bucket, n) in self.buckets[range.clone()]
+            .iter_mut()
+            .zip(&copy.buckets[range])
+        {
+            *bucket += n;
+        }
+        if copy.pending != NONE {
+            self.fold(copy.pending);
+        }
+    }
+
+    pub(crate) fn fold(&mut self, ns: u64) {
+        self.count += 1;
+        self.sum += u128::from(ns);
+        self.squares = self.squares.saturating_add(square(ns));
+        self.min = self.min.min(ns);
+        self.max = self.max.max(ns);
+        self.buckets[bucket_of(ns)] += 1;
+    }
+}
+
+fn square(ns: u64) -> u128 {
+    u128::from(ns) * u128::from(ns)
+}
+
+/// Adds to a counter that only the calling thread writes.
+#[inline]
+fn add(counter: &AtomicU64, n: u64) {
+    // Relaxed: the sequence number orders what a reader must see together.
+    counter.store(
+        counter.load(Ordering::Relaxed).wrapping_add(n),
+        Ordering::Relaxed,
+    );
+}
+
+impl Samples {
+    pub(super) fn new() -> Self {
+        Samples {
+            sequence: AtomicU64::new(0),
+            pending: AtomicU64::new(NONE),
+            count: AtomicU64::new(0),
+            sum: AtomicU64::new(0),
+            squares_low: AtomicU64::new(0),
+            squares_high: AtomicU64::new(0),
+            min: AtomicU64::new(u64::MAX),
+            max: AtomicU64::new(0),
+            buckets: std::array::from_fn(|_| AtomicU32::new(0)),
+            wraps: AtomicPtr::new(std::ptr::null_mut()),
+        }
+    }
+
+    /// Records one sample. Only one thread at a time may call this; the others read.
+    #[inline]
+    pub(super) fn record(&self, ns: u64) {
+        let sequence = self.sequence.load(Ordering::Relaxed);
+        self.sequence
+            .store(sequence.wrapping_add(1), Ordering::Relaxed);
+        // A reader that sees any store below also sees the odd sequence: its acquire fence, after
+        // its loads, pairs with this one.
+        fence(Ordering::Release);
+        let previous = self.pending.load(Ordering::Relaxed);
+        if previous != NONE {
+            self.keep(previous);
+        }
+        self.pending.store(ns.min(NONE - 1), Ordering::Relaxed);
+        // Release: a reader that sees this even sequence sees everything stored above.
+        self.sequence
+            .store(sequence.wrapping_add(2), Ordering::Release);
+    }
+
+    #[inline]
+    fn keep(&self, ns: u64) {
+        add(&self.count, 1);
+        let sum = self.sum.load(Ordering::Relaxed).saturating_add(ns);
+        self.sum.store(sum, Ordering::Relaxed);
+        let old = u128::from(self.squares_high.load(Ordering::Relaxed)) << 64
+            | u128::from(self.squares_low.load(Ordering::Relaxed));
+        let squares = old.saturating_add(square(ns));
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the two halves of 128 bits"
+        )]
+        {
+            self.squares_low.store(squares as u64, Ordering::Relaxed);
+            self.squares_high
+                .store((squares >> 64) as u64, Ordering::Relaxed);
+        }
+        if ns < self.min.load(Ordering::Relaxed) {
+            self.min.store(ns, Ordering::Relaxed);
+        }
+        if ns > self.max.load(Ordering::Relaxed) {
+            self.max.store(ns, Ordering::Relaxed);
+        }
+        let bucket = &self.buckets[bucket_of(ns)];
+        let n = bucket.load(Ordering::Relaxed).wrapping_add(1);
+        bucket.store(n, Ordering::Relaxed);
+        if n == 0 {
+            self.wrap(bucket_of(ns));
+        }
+    }
+
+    /// A bucket passed 2^32: keep the carry, in a table made when the first one does.
+    #[cold]
+    #[inline(never)]
+    fn wrap(&self, bucket: usize) {
+        let mut wraps = self.wraps.load(Ordering::Relaxed);
+        if wraps.is_null() {
+            wraps = Box::into_raw(Box::new(std::array::from_fn(|_| AtomicU32::new(0))));
+            // Release: a reader that finds the table finds it zeroed.
+            self.wraps.store(wraps, Ordering::Release);
+        }
+        // SAFETY: the table was leaked by this very function and is never freed.
+        let carry = unsafe { &(&*wraps)[bucket] };
+        carry.store(
+            carry.load(Ordering::Relaxed).saturating_add(1),
+            Ordering::Relaxed,
+        );
+    }
+
+    /// Adds a consistent copy of these samples to `totals`. Never stops the writer; tries again
+    /// while the writer is in the middle of a record, a few nanoseconds.
+    pub(super) fn read(&self, totals: &mut Totals, scratch: &mut Scratch) {
+        loop {
+            // Acquire: everything stored before this even sequence is visible below.
+            let before = self.sequence.load(Ordering::Acquire);
+            if before.is_multiple_of(2) {
+                self.copy(scratch);
+                // The loads above stay above; pairs with the writer's release fence.
+                fence(Ordering::Acquire);
+                if self.sequence.load(Ordering::Relaxed) == before {
+                    break;
+                }
+            }
+            // The writer may have been descheduled in mid-record.
+            yield_now();
+        }
+        totals.add(scratch);
+    }
+
+    /// Everything as it stands; whether it belongs together the caller finds out.
+    fn copy(&self, to: &mut Scratch) {
+        to.count = self.count.load(Ordering::Relaxed);
+        to.sum = self.sum.load(Ordering::Relaxed);
+        to.squares = u128::from(self.squares_high.load(Ordering::Relaxed)) << 64
+            | u128::from(self.squares_low.load(Ordering::Relaxed));
+        to.min = self.min.load(Ordering::Relaxed);
+        to.max = self.max.load(Ordering::Relaxed);
+        to.pending = self.pending.load(Ordering::Relaxed);
+        // Only buckets between these two can hold a sample: most stripes fill a few octaves.
+        to.filled = if to.count > 0 && to.min <= to.max {
+            bucket_of(to.min)..bucket_of(to.max) + 1
+        } else {
+            0..0
+        };
+        let range = to.filled.clone();
+        for (to, from) in to.buckets[range.clone()]
+            .iter_mut()
+            .zip(&self.buckets[range.clone()])
+        {
+            *to = u64::from(from.load(Ordering::Relaxed));
+        }
+        // Acquire: pairs with the store in `wrap`; the table is found zeroed.
+        let wraps = self.wraps.load(Ordering::Acquire);
+        if !wraps.is_null() {
+            // SAFETY: `wrap` leaked the table and nothing frees it.
+            let wraps = unsafe { &*wraps };
+            for (to, from) in to.buckets[range.clone()].iter_mut().zip(&wraps[range]) {
+                *to += u64::from(from.load(Ordering::Relaxed)) << 32;
+            }
+        }
+    }
+}

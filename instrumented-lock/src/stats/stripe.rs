@@ -1,0 +1,177 @@
+//! A stripe: one lock class, one mode, one thread slot.
+
+use super::samples::{Samples, Scratch, Totals};
+use super::{leak_once, slot};
+use crate::class::LockClass;
+use crate::clock;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+/// How a lock is acquired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum Mode {
+    /// Exclusively: every acquisition of a mutex, and the writers of a reader-writer lock.
+    Write,
+    /// Shared with other readers.
+    Read,
+    /// Shared with readers, and able to become exclusive; one at a time.
+    Upgradable,
+}
+
+/// The statistics of one mode of a class that one slot keeps.
+///
+/// The owner of the slot is the only writer. In a shared slot several threads are: there the
+/// counters take atomic adds and the distributions a lock among their writers.
+pub(crate) struct Stripe {
+    hold: Samples,
+    acquired: AtomicU64,
+    class: &'static LockClass,
+    mode: Mode,
+    slot: usize,
+    try_failures: AtomicU64,
+    timeouts: AtomicU64,
+    /// Made before the first wait.
+    blocked: AtomicPtr<Samples>,
+    writers: parking_lot::Mutex<()>,
+}
+
+impl Stripe {
+    pub(super) fn new(class: &'static LockClass, mode: Mode, slot: usize) -> Self {
+        Stripe {
+            hold: Samples::new(),
+            acquired: AtomicU64::new(0),
+            class,
+            mode,
+            slot,
+            try_failures: AtomicU64::new(0),
+            timeouts: AtomicU64::new(0),
+            blocked: AtomicPtr::new(ptr::null_mut()),
+            writers: parking_lot::Mutex::new(()),
+        }
+    }
+
+    #[inline]
+    fn is_shared(&self) -> bool {
+        self.slot >= slot::EXCLUSIVE
+    }
+
+    #[inline]
+    fn count(&self, counter: &AtomicU64) {
+        if self.is_shared() {
+            counter.fetch_add(1, Ordering::Relaxed);
+        } else {
+            // Relaxed, and no locked instruction: this thread is the only writer. A reader that
+            // has seen the release of an acquisition also sees it here: the record of the release
+            // is a release store that comes later.
+            counter.store(
+                counter.load(Ordering::Relaxed).wrapping_add(1),
+                Ordering::Relaxed,
+            );
+        }
+    }
+
+    #[inline]
+    fn record(&self, samples: &Samples, start: u64, end: u64) {
+        let ns =
+            clock::nanoseconds(start, end).unwrap_or_else(|| self.class.stats.clock_ran_back());
+        if self.is_shared() {
+            let _writers = self.writers.lock();
+            samples.record(ns);
+        } else {
+            samples.record(ns);
+        }
+    }
+
+    /// An acquisition that did not have to wait.
+    #[inline]
+    pub(crate) fn acquired(&self) {
+        self.count(&self.acquired);
+    }
+
+    pub(crate) fn try_failed(&self) {
+        self.count(&self.try_failures);
+    }
+
+    pub(crate) fn timed_out(&self) {
+        self.count(&self.timeouts);
+    }
+
+    /// Everything that recording a wait needs, got ready before the wait: nothing is allocated or
+    /// calibrated once the lock is held.
+    pub(crate) fn prepare_to_block(&self) {
+        leak_once(&self.blocked, Samples::new);
+        clock::calibrate();
+    }
+
+    fn blocked(&self) -> Option<&Samples> {
+        // SAFETY: null, or what `prepare_to_block` made, which nothing frees.
+        unsafe { self.blocked.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// An acquisition that waited from `start` to `end`.
+    pub(crate) fn acquired_after(&self, start: u64, end: u64) {
+        self.count(&self.acquired);
+        if let Some(blocked) = self.blocked() {
+            self.record(blocked, start, end);
+        }
+    }
+
+    /// The end of a hold. `self` is the stripe of the acquisition; the release is recorded in the
+    /// stripe of the thread that makes it.
+    #[inline]
+    pub(crate) fn released(&self, start: u64, end: u64) {
+        if slot::current() == self.slot {
+            self.record(&self.hold, start, end);
+        } else {
+            self.released_elsewhere(start, end);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn released_elsewhere(&self, start: u64, end: u64) {
+        let stripe = self.class.stats.stripe(self.class, self.mode);
+        stripe.record(&stripe.hold, start, end);
+    }
+
+    /// The stripe of the same thread and class for another mode.
+    pub(crate) fn of_mode(&self, mode: Mode) -> &'static Stripe {
+        self.class.stats.stripe(self.class, mode)
+    }
+
+    pub(super) fn read_distributions(&self, totals: &mut ModeTotals, scratch: &mut Scratch) {
+        self.hold.read(&mut totals.hold, scratch);
+        if let Some(blocked) = self.blocked() {
+            blocked.read(&mut totals.blocked, scratch);
+        }
+    }
+
+    pub(super) fn read_counters(&self, totals: &mut ModeTotals) {
+        totals.acquisitions += self.acquired.load(Ordering::Relaxed);
+        totals.try_failures += self.try_failures.load(Ordering::Relaxed);
+        totals.timeouts += self.timeouts.load(Ordering::Relaxed);
+    }
+}
+
+/// All stripes of a class and mode, added up.
+pub(crate) struct ModeTotals {
+    pub(crate) acquisitions: u64,
+    pub(crate) try_failures: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) hold: Totals,
+    pub(crate) blocked: Totals,
+}
+
+impl ModeTotals {
+    pub(super) fn new() -> Self {
+        ModeTotals {
+            acquisitions: 0,
+            try_failures: 0,
+            timeouts: 0,
+            hold: Totals::new(),
+            blocked: Totals::new(),
+        }
+    }
+}
