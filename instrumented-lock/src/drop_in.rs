@@ -2,8 +2,10 @@
 //!
 //! Change `use parking_lot::{Mutex, RwLock}` to `use instrumented_lock::drop_in::{Mutex, RwLock}`
 //! and the file compiles as it did: `let m = Mutex::new(0)` infers. Each lock is reported under the
-//! line that creates it. The types are the same as the crate's own with the class left out, so a
-//! struct in such a file can be annotated later without touching its import.
+//! line that creates it, and every function that takes `&Mutex<T>` accepts it.
+//!
+//! When a struct of the file is annotated later, the import becomes `instrumented_lock::Mutex`,
+//! whose `new` infers the class.
 
 pub use crate::guards::*;
 

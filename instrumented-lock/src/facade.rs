@@ -108,6 +108,8 @@ macro_rules! lock_type {
             }
         }
 
+        // The compiler would list this very macro under each foreign lock that is annotated.
+        #[diagnostic::do_not_recommend]
         impl<T: ?Sized, C> $crate::class::Instrumentable<C> for $Lock<T> {
             type Lock = $Lock<T, C>;
         }

@@ -1,5 +1,69 @@
-//! Mutex and reader-writer lock that tell which lock waits, how long it is held, and where.
+//! Mutex and reader-writer lock that tell which lock waits, for how long it is held, and how often.
+//!
+//! Replace `parking_lot`'s locks by these, put [`#[instrumented]`](instrumented) on the structs,
+//! enums and statics that hold them, and print [`registry::snapshot()`](registry::snapshot). In a
+//! file that nobody annotates, import from [`drop_in`].
+//!
+//! # What is where
+//!
+//! | | |
+//! |---|---|
+//! | [`Mutex`], [`RwLock`] and their guards | the locks |
+//! | [`instrumented`] | declares a lock class for every lock of a struct, enum or static |
+//! | [`drop_in`] | the same locks for files that nobody annotates |
+//! | [`registry`] | all lock classes; takes snapshots; turns recording off and on |
+//! | [`Snapshot`], [`LockSnapshot`], [`ModeSnapshot`], [`Distribution`] | the figures, as plain data |
+//! | [`report`] | snapshots for people and programs |
+//! | [`clock`] | where time comes from; a mock for tests |
+//! | [`raw`] | the instrumentation itself, around any `lock_api` raw lock |
+//!
+//! # What is recorded
+//!
+//! Per lock class and mode (read, write, upgradable):
+//!
+//! | statistic | meaning |
+//! |---|---|
+//! | acquisitions | successful acquisitions, `try_` ones, upgrades and downgrades included |
+//! | contended | acquisitions that had to block: the immediate attempt failed |
+//! | try failures, timeouts | attempts that gave up; never acquisitions |
+//! | wait | a distribution over all acquisitions, an immediate one counting 0 |
+//! | blocked | a distribution over contended acquisitions |
+//! | hold | a distribution over releases, from the acquisition to just before the unlock |
+//!
+//! A guard that is alive or forgotten is in flight: among the acquisitions, not in `hold`.
+//! Distributions have exact count, sum, standard deviation, minimum and maximum, and quantiles
+//! within 4.4 %.
+//!
+//! # What it costs
+//!
+//! An uncontended lock and unlock costs about 1.2 times the bare lock with two raw clock reads
+//! inside; the README has the table. The statistics are written after the unlock, by plain stores
+//! to memory that only the recording thread writes. Memory belongs to classes, not to locks: a lock
+//! is one word larger than `parking_lot`'s; a class takes 1.5 KiB for each thread slot and mode that
+//! has used it (as much again once an acquisition has blocked), for at most 72 slots however many
+//! threads there are. It is allocated at first touch, before the lock is taken, and never freed.
+//!
+//! # Limits
+//!
+//! - Past the 64th thread alive, threads share eight stripes and take a lock of a few nanoseconds
+//!   to record; nothing is lost.
+//! - Where a thread's first use of a class, or of a mode of it, comes while it holds another lock
+//!   or is a conversion of the same lock, that other hold contains the allocation.
+//! - Holds of some tens of nanoseconds are recorded too short; see [`clock`].
+//! - The locks must not be used inside a global allocator, as `parking_lot`'s must not.
+//! - A snapshot from a signal handler can wait for the very thread that it interrupted.
+//!
+//! # Features
+//!
+//! | feature | |
+//! |---|---|
+//! | `serde` | `Serialize` and `Deserialize` for snapshots (as JSON: see [`Snapshot`]) and locks |
+//! | `arc_lock` | `lock_arc`, `read_arc` and so on: guards that own a handle to their lock |
+//! | `send_guard` | guards may be sent to other threads |
+//!
+//! None is on by default.
 
+// Named where the attribute's expansion expects it.
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
@@ -39,3 +103,8 @@ pub use mutex::Mutex;
 pub use rwlock::RwLock;
 pub use snapshot::{Distribution, Location, LockSnapshot, ModeSnapshot, Snapshot};
 pub use stats::Mode;
+
+/// The README's example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -13,11 +13,11 @@ macro_rules! __declare_class {
     ($(#[$cfg:meta])* $vis:vis $marker:ident, $kind:ident, $name:expr) => {
         $(#[$cfg])*
         #[doc(hidden)]
-        #[allow(non_camel_case_types, dead_code, unreachable_pub, clippy::pedantic)]
+        #[allow(non_camel_case_types)]
+        #[non_exhaustive]
         $vis enum $marker {}
 
         $(#[$cfg])*
-        #[allow(clippy::pedantic)]
         const _: () = {
             static CLASS: $crate::__private::LockClass = $crate::__private::LockClass::declared(
                 $name,

@@ -26,8 +26,8 @@ const WIDTH: usize = 100;
 /// The locks of a snapshot as a table of at most 100 columns, busiest first: by the time that
 /// acquisitions were blocked, then by the time held. This is what `{}` prints.
 ///
-/// Rows named `wait` are about acquisitions that had to block, as in `lock_stat`; rows named `hold`
-/// about all acquisitions, with times of the holds that have ended.
+/// A `contended` row counts acquisitions that had to block and shows how long they waited; an
+/// `acquired` row counts all and shows how long they were held, as far as they have ended.
 pub fn table(snapshot: &Snapshot) -> String {
     table_with(snapshot, TableOptions::default())
 }
@@ -103,7 +103,7 @@ fn title(snapshot: &Snapshot, used: usize) -> String {
     format!("{locks} used in {}{off}\n", time(snapshot.elapsed()))
 }
 
-const NARROW_LABEL: usize = 25;
+const NARROW_LABEL: usize = 28;
 
 fn narrow(out: &mut String, locks: &[&LockSnapshot], style: Style) {
     if locks.is_empty() {
@@ -118,21 +118,15 @@ fn narrow(out: &mut String, locks: &[&LockSnapshot], style: Style) {
             place if lock.name().starts_with(&place) => String::new(),
             place => format!(", {place}"),
         };
-        let about = format!("  {}, {} live{place}", lock.kind(), count(lock.instances()));
-        let name = shorten(
-            lock.name(),
-            WIDTH.saturating_sub(about.chars().count()).max(30),
-        );
-        line(
-            out,
-            &format!(
-                "{}{}",
-                style.bold(&name),
-                shorten(&about, WIDTH - name.chars().count())
-            ),
-        );
+        let about = format!("{}, {} live{place}", lock.kind(), count(lock.instances()));
+        if lock.name().chars().count() + 2 + about.chars().count() <= WIDTH {
+            line(out, &format!("{}  {about}", style.bold(lock.name())));
+        } else {
+            line(out, &style.bold(&shorten(lock.name(), WIDTH)));
+            line(out, &format!("  {}", shorten(&about, WIDTH - 2)));
+        }
         for (mode, figures) in lock.modes().filter(|(_, mode)| is_used(mode)) {
-            let wait = format!("  {:<10} {:<12}", name_of(mode), "wait");
+            let wait = format!("  {:<10} contended wait", name_of(mode));
             let wait_row = row(&wait, figures.contended(), figures.blocked());
             line(
                 out,
@@ -142,7 +136,7 @@ fn narrow(out: &mut String, locks: &[&LockSnapshot], style: Style) {
                     wait_row
                 },
             );
-            let hold = format!("  {:<10} {:<12}", "", "hold");
+            let hold = format!("  {:<10} acquired  hold", "");
             line(out, &row(&hold, figures.acquisitions(), figures.hold()));
             if let Some(rest) = rest(figures) {
                 line(out, &format!("  {:<10} {rest}", ""));
@@ -255,12 +249,6 @@ fn wide(out: &mut String, locks: &[&LockSnapshot], style: Style) {
 }
 
 fn notes(out: &mut String, snapshot: &Snapshot, used: &[&LockSnapshot], unused: &[&LockSnapshot]) {
-    if !used.is_empty() {
-        line(
-            out,
-            "wait: acquisitions that had to block; hold: all acquisitions",
-        );
-    }
     for lock in used {
         if lock.unmatched() > 0 {
             let n = count(lock.unmatched());

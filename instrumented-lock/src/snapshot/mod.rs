@@ -99,11 +99,11 @@ impl Snapshot {
     /// ```
     /// # use instrumented_lock::{Mutex, instrumented, registry};
     /// #[instrumented]
-    /// struct Store { journal: Mutex<Vec<String>> }
+    /// struct Ledger { entries: Mutex<Vec<String>> }
     ///
     /// let snapshot = registry::snapshot();
-    /// assert!(snapshot.lock("Store::journal").is_some());
-    /// assert!(snapshot.lock("Store::index").is_none());
+    /// assert!(snapshot.lock("Ledger::entries").is_some());
+    /// assert!(snapshot.lock("Ledger::totals").is_none());
     /// ```
     pub fn lock(&self, name: &str) -> Option<&LockSnapshot> {
         let mut exact = self

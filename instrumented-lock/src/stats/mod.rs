@@ -15,6 +15,7 @@ pub use stripe::Mode;
 pub(crate) use stripe::{ModeTotals, Stripe};
 
 use crate::class::LockClass;
+use crossbeam_utils::CachePadded;
 use samples::Scratch;
 use slot::SLOTS;
 use std::ptr;
@@ -24,13 +25,20 @@ const MODES: usize = 3;
 
 /// What one slot keeps of a class: a stripe for each mode it has used.
 struct Block {
-    stripes: [AtomicPtr<Stripe>; MODES],
+    /// Padded: a stripe's neighbours in memory belong to other threads.
+    stripes: [AtomicPtr<CachePadded<Stripe>>; MODES],
 }
 
 /// The statistics of a class. Memory: 8 bytes a slot before the first use; then, for each thread
 /// slot and mode in use, a stripe of 1.5 KiB, and as much again once an acquisition has blocked.
 pub(crate) struct ClassStats {
     blocks: [AtomicPtr<Block>; SLOTS],
+    /// Padded: several threads write these, while all read the pointers above.
+    rare: CachePadded<Rare>,
+}
+
+/// Counters of what is not on the hot path.
+struct Rare {
     instances: AtomicI64,
     unmatched: AtomicU64,
     clock_anomalies: AtomicU64,
@@ -40,30 +48,32 @@ impl ClassStats {
     pub(crate) const fn new() -> Self {
         ClassStats {
             blocks: [const { AtomicPtr::new(ptr::null_mut()) }; SLOTS],
-            instances: AtomicI64::new(0),
-            unmatched: AtomicU64::new(0),
-            clock_anomalies: AtomicU64::new(0),
+            rare: CachePadded::new(Rare {
+                instances: AtomicI64::new(0),
+                unmatched: AtomicU64::new(0),
+                clock_anomalies: AtomicU64::new(0),
+            }),
         }
     }
 
     pub(crate) fn add_instance(&self) {
-        self.instances.fetch_add(1, Ordering::Relaxed);
+        self.rare.instances.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn remove_instance(&self) {
-        self.instances.fetch_sub(1, Ordering::Relaxed);
+        self.rare.instances.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// A release whose acquisition was not observed.
     pub(crate) fn unmatched(&self) {
-        self.unmatched.fetch_add(1, Ordering::Relaxed);
+        self.rare.unmatched.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts the anomaly; the duration that stands for it is 0.
     #[cold]
     #[inline(never)]
     pub(crate) fn clock_ran_back(&self) -> u64 {
-        self.clock_anomalies.fetch_add(1, Ordering::Relaxed);
+        self.rare.clock_anomalies.fetch_add(1, Ordering::Relaxed);
         0
     }
 
@@ -91,9 +101,8 @@ impl ClassStats {
         let block = leak_once(&self.blocks[slot], || Block {
             stripes: [const { AtomicPtr::new(ptr::null_mut()) }; MODES],
         });
-        leak_once(&block.stripes[mode as usize], || {
-            Stripe::new(class, mode, slot)
-        })
+        let make = || CachePadded::new(Stripe::new(class, mode, slot));
+        leak_once::<CachePadded<Stripe>>(&block.stripes[mode as usize], make)
     }
 
     fn blocks(&self) -> impl Iterator<Item = &'static Block> {
@@ -103,7 +112,7 @@ impl ClassStats {
             .filter_map(|block| unsafe { block.load(Ordering::Acquire).as_ref() })
     }
 
-    fn stripes(&self, mode: Mode) -> impl Iterator<Item = &'static Stripe> {
+    fn stripes(&self, mode: Mode) -> impl Iterator<Item = &'static CachePadded<Stripe>> {
         // SAFETY: null, or what `grow` leaked.
         self.blocks().filter_map(move |block| unsafe {
             block.stripes[mode as usize]
@@ -128,9 +137,9 @@ impl ClassStats {
         });
         ClassTotals {
             modes,
-            instances: u64::try_from(self.instances.load(Ordering::Relaxed)).unwrap_or(0),
-            unmatched: self.unmatched.load(Ordering::Relaxed),
-            clock_anomalies: self.clock_anomalies.load(Ordering::Relaxed),
+            instances: u64::try_from(self.rare.instances.load(Ordering::Relaxed)).unwrap_or(0),
+            unmatched: self.rare.unmatched.load(Ordering::Relaxed),
+            clock_anomalies: self.rare.clock_anomalies.load(Ordering::Relaxed),
         }
     }
 }
@@ -164,4 +173,26 @@ pub(crate) struct ClassTotals {
     pub(crate) instances: u64,
     pub(crate) unmatched: u64,
     pub(crate) clock_anomalies: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_as_documented() {
+        assert!(
+            size_of::<LockClass>() <= 1024,
+            "an untouched class: {}",
+            size_of::<LockClass>()
+        );
+        let stripe = size_of::<CachePadded<Stripe>>();
+        assert!(stripe <= 1536, "a slot and mode in use: {stripe}");
+        let blocked = size_of::<samples::Samples>();
+        assert!(
+            stripe + blocked <= 4096,
+            "the same once blocked: {}",
+            stripe + blocked
+        );
+    }
 }

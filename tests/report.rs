@@ -1,0 +1,69 @@
+//! The reports of a known snapshot, against files that people read.
+//!
+//! `BLESS=1 cargo test --test report` writes the files anew; read the difference.
+
+use instrumented_lock::{Snapshot, report};
+use std::fs;
+use std::path::Path;
+
+fn known() -> Snapshot {
+    serde_json::from_str(&fs::read_to_string(golden("snapshot.json")).unwrap()).unwrap()
+}
+
+fn golden(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name)
+}
+
+fn assert_golden(name: &str, text: &str) {
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(golden(name), text).unwrap();
+    }
+    let expected = fs::read_to_string(golden(name)).unwrap_or_default();
+    assert!(text == expected, "{name} has changed; it is now:\n{text}");
+}
+
+#[test]
+fn the_table_is_as_recorded() {
+    assert_golden("table.txt", &known().to_string());
+}
+
+#[test]
+fn the_wide_table_is_as_recorded() {
+    assert_golden("wide.txt", &format!("{:#}", known()));
+}
+
+#[test]
+fn the_table_fits_100_columns_whatever_the_names() {
+    let text = report::table(&known());
+    for line in text.lines().filter(|line| !line.starts_with("note: ")) {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+}
+
+#[test]
+fn colour_is_there_only_when_asked_for() {
+    let plain = report::table(&known());
+    assert!(!plain.contains('\x1b'));
+    let options = report::TableOptions { colour: true, wide: false };
+    let coloured = report::table_with(&known(), options);
+    let stripped = coloured.replace("\x1b[1m", "").replace("\x1b[33m", "").replace("\x1b[0m", "");
+    assert!(coloured.contains("\x1b[33m"), "contention is yellow");
+    assert_eq!(stripped, plain);
+}
+
+#[test]
+fn json_reads_back_as_it_was_written() {
+    let known = known();
+    let json = serde_json::to_value(&known).unwrap();
+    let file: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(golden("snapshot.json")).unwrap()).unwrap();
+    assert_eq!(json, file, "every documented field, and no other");
+    assert_eq!(serde_json::from_value::<Snapshot>(json).unwrap(), known);
+}
+
+#[test]
+fn an_empty_snapshot_says_so() {
+    let empty = known().since(&known());
+    let text = empty.to_string();
+    assert!(text.starts_with("0 locks used in 0 ns\n"), "{text}");
+}

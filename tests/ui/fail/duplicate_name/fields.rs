@@ -1,0 +1,11 @@
+use instrumented_lock::{Mutex, instrumented};
+
+#[instrumented]
+struct Store {
+    #[lock(name = "journal")]
+    log: Mutex<u8>,
+    #[lock(name = "journal")]
+    other: Mutex<u8>,
+}
+
+fn main() {}

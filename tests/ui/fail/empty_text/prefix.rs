@@ -1,0 +1,8 @@
+use instrumented_lock::{Mutex, instrumented};
+
+#[instrumented(prefix = "")]
+struct Store {
+    log: Mutex<u8>,
+}
+
+fn main() {}

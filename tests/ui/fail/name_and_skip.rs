@@ -1,0 +1,10 @@
+use instrumented_lock::{Mutex, instrumented};
+
+#[instrumented]
+struct Store {
+    #[lock(skip, name = "journal")]
+    log: Mutex<u8>,
+    other: Mutex<u8>,
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use instrumented_lock::{Mutex, instrumented};
+
+#[instrumented]
+struct Store {
+    #[lock]
+    count: Vec<u64>,
+    log: Mutex<u8>,
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+use instrumented_lock::instrumented;
+
+#[instrumented]
+struct Store {
+    count: u64,
+}
+
+#[instrumented]
+struct Unit;
+
+fn main() {}

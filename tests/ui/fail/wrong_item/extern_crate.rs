@@ -1,0 +1,6 @@
+use instrumented_lock::instrumented;
+
+#[instrumented]
+extern crate std as standard;
+
+fn main() {}

@@ -1,0 +1,6 @@
+use instrumented_lock::instrumented;
+
+#[instrumented]
+unsafe extern "C" {}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use instrumented_lock::instrumented;
+
+#[instrumented]
+pub fn function() {}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use instrumented_lock::instrumented;
+
+struct Store;
+
+#[instrumented]
+impl Store {}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use instrumented_lock::instrumented;
+
+#[instrumented]
+macro_rules! nothing {
+    () => {};
+}
+
+nothing! {}
+
+fn main() {}

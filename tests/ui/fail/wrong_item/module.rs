@@ -1,0 +1,6 @@
+use instrumented_lock::instrumented;
+
+#[instrumented]
+mod inner {}
+
+fn main() {}

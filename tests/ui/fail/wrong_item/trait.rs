@@ -1,0 +1,8 @@
+use instrumented_lock::instrumented;
+
+#[instrumented]
+trait Locking {
+    fn lock(&self);
+}
+
+fn main() {}
