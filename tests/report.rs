@@ -11,7 +11,9 @@ fn known() -> Snapshot {
 }
 
 fn golden(name: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("golden")
+        .join(name)
 }
 
 fn assert_golden(name: &str, text: &str) {
@@ -44,9 +46,15 @@ fn the_table_fits_100_columns_whatever_the_names() {
 fn colour_is_there_only_when_asked_for() {
     let plain = report::table(&known());
     assert!(!plain.contains('\x1b'));
-    let options = report::TableOptions { colour: true, wide: false };
+    let options = report::TableOptions {
+        colour: true,
+        wide: false,
+    };
     let coloured = report::table_with(&known(), options);
-    let stripped = coloured.replace("\x1b[1m", "").replace("\x1b[33m", "").replace("\x1b[0m", "");
+    let stripped = coloured
+        .replace("\x1b[1m", "")
+        .replace("\x1b[33m", "")
+        .replace("\x1b[0m", "");
     assert!(coloured.contains("\x1b[33m"), "contention is yellow");
     assert_eq!(stripped, plain);
 }

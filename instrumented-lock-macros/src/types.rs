@@ -6,7 +6,14 @@ use quote::ToTokens as _;
 use syn::{GenericArgument, PathArguments, PathSegment, Type, TypePath};
 
 /// The lock types of the library; also the names of their `LockKind`s.
-pub(crate) const LOCKS: [&str; 2] = ["Mutex", "RwLock"];
+pub(crate) const LOCKS: [&str; 6] = [
+    "Mutex",
+    "RwLock",
+    "FairMutex",
+    "ReentrantMutex",
+    "RecursiveRwLock",
+    "Condvar",
+];
 
 /// Handles: what they point to may be somebody else's, with another class or none.
 const HANDLES: [&str; 3] = ["Arc", "Rc", "Weak"];

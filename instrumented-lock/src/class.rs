@@ -23,6 +23,14 @@ pub enum LockKind {
     Mutex = 1,
     /// [`RwLock`](crate::RwLock).
     RwLock = 2,
+    /// [`FairMutex`](crate::FairMutex).
+    FairMutex = 3,
+    /// [`ReentrantMutex`](crate::ReentrantMutex).
+    ReentrantMutex = 4,
+    /// [`RecursiveRwLock`](crate::RecursiveRwLock).
+    RecursiveRwLock = 5,
+    /// [`Condvar`](crate::Condvar).
+    Condvar = 6,
 }
 
 impl LockKind {
@@ -30,6 +38,10 @@ impl LockKind {
         match kind {
             1 => LockKind::Mutex,
             2 => LockKind::RwLock,
+            3 => LockKind::FairMutex,
+            4 => LockKind::ReentrantMutex,
+            5 => LockKind::RecursiveRwLock,
+            6 => LockKind::Condvar,
             _ => LockKind::Unknown,
         }
     }
@@ -41,6 +53,10 @@ impl fmt::Display for LockKind {
             LockKind::Unknown => "unused",
             LockKind::Mutex => "Mutex",
             LockKind::RwLock => "RwLock",
+            LockKind::FairMutex => "FairMutex",
+            LockKind::ReentrantMutex => "ReentrantMutex",
+            LockKind::RecursiveRwLock => "RecursiveRwLock",
+            LockKind::Condvar => "Condvar",
         })
     }
 }
@@ -176,7 +192,7 @@ inventory::collect!(Declaration);
 /// |---|---|
 /// | `DECLARED` | a [`LockClass`]; this lock has not been used yet |
 /// | `SITE` | the [`Location`] of the creation; this lock has not been used yet |
-/// | none | a [`LockClass`], enrolled in the registry; this lock counts among its instances |
+/// | none | a [`LockClass`], enrolled in the registry; the lock counts among its instances |
 ///
 /// A word never changes again once its low bits are gone.
 pub(crate) struct ClassCell {
@@ -225,13 +241,22 @@ impl ClassCell {
     pub(crate) fn class(&self, kind: LockKind) -> &'static LockClass {
         match self.resolved() {
             Some(class) => class,
-            None => self.resolve(kind),
+            None => self.resolve(kind, true),
+        }
+    }
+
+    /// The class, for what belongs to a lock that counts itself.
+    #[inline]
+    pub(crate) fn class_uncounted(&self, kind: LockKind) -> &'static LockClass {
+        match self.resolved() {
+            Some(class) => class,
+            None => self.resolve(kind, false),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn resolve(&self, kind: LockKind) -> &'static LockClass {
+    fn resolve(&self, kind: LockKind, counts: bool) -> &'static LockClass {
         let word = self.word.load(Ordering::Acquire);
         let target = word.map_addr(|addr| addr & !TAGS);
         let class = match word.addr() & TAGS {
@@ -250,17 +275,9 @@ impl ClassCell {
         let first =
             self.word
                 .compare_exchange(word, resolved, Ordering::Release, Ordering::Relaxed);
-        if first.is_ok() && word != resolved {
+        if counts && first.is_ok() && word != resolved {
             class.stats.add_instance();
         }
         class
-    }
-}
-
-impl Drop for ClassCell {
-    fn drop(&mut self) {
-        if let Some(class) = self.resolved() {
-            class.stats.remove_instance();
-        }
     }
 }

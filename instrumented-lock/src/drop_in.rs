@@ -7,10 +7,22 @@
 //! When a struct of the file is annotated later, the import becomes `instrumented_lock::Mutex`,
 //! whose `new` infers the class.
 
-pub use crate::guards::*;
+pub use crate::common::*;
 
 /// [`crate::Mutex`] without a declared class.
 pub type Mutex<T> = crate::Mutex<T>;
 
+/// [`crate::FairMutex`] without a declared class.
+pub type FairMutex<T> = crate::FairMutex<T>;
+
+/// [`crate::ReentrantMutex`] without a declared class.
+pub type ReentrantMutex<T> = crate::ReentrantMutex<T>;
+
 /// [`crate::RwLock`] without a declared class.
 pub type RwLock<T> = crate::RwLock<T>;
+
+/// [`crate::RecursiveRwLock`] without a declared class.
+pub type RecursiveRwLock<T> = crate::RecursiveRwLock<T>;
+
+/// [`crate::Condvar`] without a declared class.
+pub type Condvar = crate::Condvar;

@@ -8,7 +8,7 @@
 macro_rules! lock_type {
     (
         $(#[$doc:meta])*
-        $Lock:ident over $Api:ty, raw $Raw:ty = $raw:expr
+        $Lock:ident over $Api:ty, raw $Raw:ty = $raw:expr $(, and $Id:ty)?
     ) => {
         $(#[$doc])*
         #[repr(transparent)]
@@ -23,11 +23,22 @@ macro_rules! lock_type {
             #[inline]
             #[track_caller]
             pub const fn new(value: T) -> Self {
-                let raw = match C::DECLARED {
-                    Some(class) => <$Raw>::declared(class, $raw),
-                    None => <$Raw>::at_site(::std::panic::Location::caller(), $raw),
+                let lock = match C::DECLARED {
+                    Some(class) => <$Api>::from_raw(
+                        <$Raw>::declared(class, $raw),
+                        $(<$Id>::declared(class),)?
+                        value,
+                    ),
+                    None => {
+                        let site = ::std::panic::Location::caller();
+                        <$Api>::from_raw(
+                            <$Raw>::at_site(site, $raw),
+                            $(<$Id>::at_site(site),)?
+                            value,
+                        )
+                    }
                 };
-                Self { class: ::std::marker::PhantomData, lock: <$Api>::from_raw(raw, value) }
+                Self { class: ::std::marker::PhantomData, lock }
             }
         }
 
@@ -136,13 +147,16 @@ macro_rules! lock_type {
     };
 }
 
-/// The methods that take `self: &Arc<Self>`, which no dereference reaches.
+/// The methods that take `self: &Arc<Self>`, which no dereference reaches: `$name` does what
+/// `lock_api`'s does.
 #[cfg(feature = "arc_lock")]
 macro_rules! arc_methods {
-    ($Lock:ident { $($(#[$doc:meta])* $name:ident($($arg:ident: $Arg:ty)?) -> $Guard:ty;)* }) => {
+    ($Lock:ident { $($name:ident($($arg:ident: $Arg:ty)?) -> $Guard:ty;)* }) => {
         impl<T: ?Sized, C> $Lock<T, C> {
             $(
-                $(#[$doc])*
+                #[doc = concat!(
+                    "`", stringify!($name), "` of `lock_api`: the guard owns a handle to the lock."
+                )]
                 #[inline]
                 #[track_caller]
                 pub fn $name(self: &::std::sync::Arc<Self> $(, $arg: $Arg)?) -> $Guard {
@@ -153,6 +167,46 @@ macro_rules! arc_methods {
     };
 }
 
+/// [`arc_methods`] of a mutex.
 #[cfg(feature = "arc_lock")]
-pub(crate) use arc_methods;
+macro_rules! mutex_arc_methods {
+    ($Lock:ident, $Guard:ty) => {
+        $crate::facade::arc_methods! { $Lock {
+            lock_arc() -> $Guard;
+            try_lock_arc() -> Option<$Guard>;
+            try_lock_arc_for(timeout: std::time::Duration) -> Option<$Guard>;
+            try_lock_arc_until(timeout: std::time::Instant) -> Option<$Guard>;
+        }}
+    };
+}
+
+/// [`arc_methods`] of a reader-writer lock.
+#[cfg(feature = "arc_lock")]
+macro_rules! rwlock_arc_methods {
+    ($Lock:ident, $Raw:ty) => {
+        $crate::facade::arc_methods! { $Lock {
+            read_arc() -> lock_api::ArcRwLockReadGuard<$Raw, T>;
+            try_read_arc() -> Option<lock_api::ArcRwLockReadGuard<$Raw, T>>;
+            try_read_arc_for(timeout: std::time::Duration)
+                -> Option<lock_api::ArcRwLockReadGuard<$Raw, T>>;
+            try_read_arc_until(timeout: std::time::Instant)
+                -> Option<lock_api::ArcRwLockReadGuard<$Raw, T>>;
+            write_arc() -> lock_api::ArcRwLockWriteGuard<$Raw, T>;
+            try_write_arc() -> Option<lock_api::ArcRwLockWriteGuard<$Raw, T>>;
+            try_write_arc_for(timeout: std::time::Duration)
+                -> Option<lock_api::ArcRwLockWriteGuard<$Raw, T>>;
+            try_write_arc_until(timeout: std::time::Instant)
+                -> Option<lock_api::ArcRwLockWriteGuard<$Raw, T>>;
+            upgradable_read_arc() -> lock_api::ArcRwLockUpgradableReadGuard<$Raw, T>;
+            try_upgradable_read_arc() -> Option<lock_api::ArcRwLockUpgradableReadGuard<$Raw, T>>;
+            try_upgradable_read_arc_for(timeout: std::time::Duration)
+                -> Option<lock_api::ArcRwLockUpgradableReadGuard<$Raw, T>>;
+            try_upgradable_read_arc_until(timeout: std::time::Instant)
+                -> Option<lock_api::ArcRwLockUpgradableReadGuard<$Raw, T>>;
+        }}
+    };
+}
+
 pub(crate) use lock_type;
+#[cfg(feature = "arc_lock")]
+pub(crate) use {arc_methods, mutex_arc_methods, rwlock_arc_methods};

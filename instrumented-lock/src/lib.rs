@@ -69,39 +69,58 @@
 pub mod __private;
 mod class;
 pub mod clock;
+mod condvar;
 pub mod drop_in;
 mod facade;
+mod fair_mutex;
 mod mutex;
 pub mod raw;
+mod recursive_rwlock;
 pub mod registry;
+mod remutex;
 pub mod report;
 mod rwlock;
 mod snapshot;
 mod stats;
 
-/// The guard types, which are the same for annotated locks and drop-ins.
-mod guards {
+/// What is the same for annotated locks and drop-ins.
+mod common {
+    pub use crate::condvar::WaitTimeoutResult;
+    pub use crate::fair_mutex::{FairMutexGuard, MappedFairMutexGuard};
     pub use crate::mutex::{MappedMutexGuard, MutexGuard};
+    pub use crate::raw::{
+        RawCondvar, RawFairMutex, RawMutex, RawRwLock, RawRwLockRecursive, RawThreadId,
+    };
+    pub use crate::recursive_rwlock::{
+        MappedRecursiveRwLockReadGuard, MappedRecursiveRwLockWriteGuard, RecursiveRwLockReadGuard,
+        RecursiveRwLockUpgradableReadGuard, RecursiveRwLockWriteGuard,
+    };
+    pub use crate::remutex::{MappedReentrantMutexGuard, ReentrantMutexGuard};
     pub use crate::rwlock::{
         MappedRwLockReadGuard, MappedRwLockWriteGuard, RwLockReadGuard, RwLockUpgradableReadGuard,
         RwLockWriteGuard,
     };
-
+    pub use lock_api;
     #[cfg(feature = "arc_lock")]
-    pub use crate::mutex::ArcMutexGuard;
-    #[cfg(feature = "arc_lock")]
-    pub use crate::rwlock::{
-        ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard, ArcRwLockWriteGuard,
+    pub use lock_api::{
+        ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard,
+        ArcRwLockWriteGuard,
     };
+    #[cfg(feature = "deadlock_detection")]
+    pub use parking_lot::deadlock;
+    pub use parking_lot::{Once, OnceState};
 }
 
 pub use class::{LockClass, LockKind, Unclassed};
-pub use guards::*;
+pub use common::*;
+pub use condvar::Condvar;
+pub use fair_mutex::FairMutex;
 pub use instrumented_lock_macros::instrumented;
-pub use lock_api;
 pub use mutex::Mutex;
+pub use recursive_rwlock::RecursiveRwLock;
+pub use remutex::ReentrantMutex;
 pub use rwlock::RwLock;
-pub use snapshot::{Distribution, Location, LockSnapshot, ModeSnapshot, Snapshot};
+pub use snapshot::{Distribution, Location, LockSnapshot, ModeSnapshot, SleepSnapshot, Snapshot};
 pub use stats::Mode;
 
 /// The README's example is a test.

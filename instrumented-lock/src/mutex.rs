@@ -42,20 +42,5 @@ pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
 /// A [`MutexGuard`] for a part of the protected value.
 pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
 
-/// A guard that owns a handle to its mutex.
 #[cfg(feature = "arc_lock")]
-pub type ArcMutexGuard<T> = lock_api::ArcMutexGuard<RawMutex, T>;
-
-#[cfg(feature = "arc_lock")]
-crate::facade::arc_methods! { Mutex {
-    /// [`lock`](lock_api::Mutex::lock), with a guard that owns a handle to the mutex.
-    lock_arc() -> ArcMutexGuard<T>;
-    /// [`try_lock`](lock_api::Mutex::try_lock), with a guard that owns a handle to the mutex.
-    try_lock_arc() -> Option<ArcMutexGuard<T>>;
-    /// [`try_lock_for`](lock_api::Mutex::try_lock_for), with a guard that owns a handle to the
-    /// mutex.
-    try_lock_arc_for(timeout: std::time::Duration) -> Option<ArcMutexGuard<T>>;
-    /// [`try_lock_until`](lock_api::Mutex::try_lock_until), with a guard that owns a handle to the
-    /// mutex.
-    try_lock_arc_until(timeout: std::time::Instant) -> Option<ArcMutexGuard<T>>;
-}}
+crate::facade::mutex_arc_methods!(Mutex, lock_api::ArcMutexGuard<RawMutex, T>);

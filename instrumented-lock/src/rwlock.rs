@@ -50,45 +50,5 @@ pub type MappedRwLockReadGuard<'a, T> = lock_api::MappedRwLockReadGuard<'a, RawR
 /// A [`RwLockWriteGuard`] for a part of the protected value.
 pub type MappedRwLockWriteGuard<'a, T> = lock_api::MappedRwLockWriteGuard<'a, RawRwLock, T>;
 
-/// A read guard that owns a handle to its lock.
 #[cfg(feature = "arc_lock")]
-pub type ArcRwLockReadGuard<T> = lock_api::ArcRwLockReadGuard<RawRwLock, T>;
-
-/// A write guard that owns a handle to its lock.
-#[cfg(feature = "arc_lock")]
-pub type ArcRwLockWriteGuard<T> = lock_api::ArcRwLockWriteGuard<RawRwLock, T>;
-
-/// An upgradable guard that owns a handle to its lock.
-#[cfg(feature = "arc_lock")]
-pub type ArcRwLockUpgradableReadGuard<T> = lock_api::ArcRwLockUpgradableReadGuard<RawRwLock, T>;
-
-#[cfg(feature = "arc_lock")]
-crate::facade::arc_methods! { RwLock {
-    /// [`read`](lock_api::RwLock::read), with a guard that owns a handle to the lock.
-    read_arc() -> ArcRwLockReadGuard<T>;
-    /// [`try_read`](lock_api::RwLock::try_read), with an owning guard.
-    try_read_arc() -> Option<ArcRwLockReadGuard<T>>;
-    /// [`try_read_for`](lock_api::RwLock::try_read_for), with an owning guard.
-    try_read_arc_for(timeout: std::time::Duration) -> Option<ArcRwLockReadGuard<T>>;
-    /// [`try_read_until`](lock_api::RwLock::try_read_until), with an owning guard.
-    try_read_arc_until(timeout: std::time::Instant) -> Option<ArcRwLockReadGuard<T>>;
-    /// [`write`](lock_api::RwLock::write), with a guard that owns a handle to the lock.
-    write_arc() -> ArcRwLockWriteGuard<T>;
-    /// [`try_write`](lock_api::RwLock::try_write), with an owning guard.
-    try_write_arc() -> Option<ArcRwLockWriteGuard<T>>;
-    /// [`try_write_for`](lock_api::RwLock::try_write_for), with an owning guard.
-    try_write_arc_for(timeout: std::time::Duration) -> Option<ArcRwLockWriteGuard<T>>;
-    /// [`try_write_until`](lock_api::RwLock::try_write_until), with an owning guard.
-    try_write_arc_until(timeout: std::time::Instant) -> Option<ArcRwLockWriteGuard<T>>;
-    /// [`upgradable_read`](lock_api::RwLock::upgradable_read), with an owning guard.
-    upgradable_read_arc() -> ArcRwLockUpgradableReadGuard<T>;
-    /// [`try_upgradable_read`](lock_api::RwLock::try_upgradable_read), with an owning guard.
-    try_upgradable_read_arc() -> Option<ArcRwLockUpgradableReadGuard<T>>;
-    /// [`try_upgradable_read_for`](lock_api::RwLock::try_upgradable_read_for), with an owning guard.
-    try_upgradable_read_arc_for(timeout: std::time::Duration)
-        -> Option<ArcRwLockUpgradableReadGuard<T>>;
-    /// [`try_upgradable_read_until`](lock_api::RwLock::try_upgradable_read_until), with an owning
-    /// guard.
-    try_upgradable_read_arc_until(timeout: std::time::Instant)
-        -> Option<ArcRwLockUpgradableReadGuard<T>>;
-}}
+crate::facade::rwlock_arc_methods!(RwLock, RawRwLock);

@@ -5,43 +5,128 @@
 //! [`Held`]; the lock itself only knows its class. The four operations below are all there is;
 //! `mutex.rs` and `rwlock.rs` say which raw method each trait method stands for.
 
+mod condvar;
 mod mutex;
 mod rwlock;
+mod thread_id;
+
+pub use condvar::RawCondvar;
+pub use thread_id::RawThreadId;
+pub(crate) use thread_id::counting_nested;
 
 use crate::class::{ClassCell, LockClass, LockKind};
 use crate::clock;
-use crate::stats::{Mode, Stripe};
+use crate::stats::{Row, Stripe};
+use std::marker::PhantomData;
 use std::panic::Location;
 
 /// The raw mutex under [`Mutex`](crate::Mutex).
 pub type RawMutex = Instrumented<parking_lot::RawMutex>;
 
-/// The raw lock under [`RwLock`](crate::RwLock).
-pub type RawRwLock = Instrumented<parking_lot::RawRwLock>;
+/// The raw mutex under [`FairMutex`](crate::FairMutex).
+pub type RawFairMutex = Instrumented<parking_lot::RawFairMutex, kind::Fair>;
+
+/// The raw mutex of the outermost acquisition under [`ReentrantMutex`](crate::ReentrantMutex).
+pub type RawReentrantMutex = Instrumented<parking_lot::RawMutex, kind::Reentrant>;
+
+/// The raw lock under [`RwLock`](crate::RwLock), and with `true` under
+/// [`RecursiveRwLock`](crate::RecursiveRwLock).
+pub type RawRwLock<const RECURSIVE: bool = false> =
+    Instrumented<parking_lot::RawRwLock<RECURSIVE>, kind::ReadersOf<RECURSIVE>>;
+
+/// The raw lock under [`RecursiveRwLock`](crate::RecursiveRwLock).
+pub type RawRwLockRecursive = RawRwLock<true>;
 
 /// A raw lock of type `R`, observed.
 ///
-/// Implements the traits of `lock_api` that `R` implements. Costs one word on top of `R`.
-pub struct Instrumented<R> {
+/// Implements the traits of `lock_api` that `R` implements, so a lock of another crate is
+/// instrumented by putting its raw lock in here. Costs one word on top of `R`. `K` only says which
+/// [`LockKind`] reports show.
+///
+/// ```
+/// use instrumented_lock::{lock_api, raw::Instrumented, registry};
+///
+/// // Any raw mutex does in parking_lot's place.
+/// type Mutex<T> = lock_api::Mutex<Instrumented<parking_lot::RawMutex>, T>;
+///
+/// static COUNTER: Mutex<u32> = Mutex::new(0);
+/// *COUNTER.lock() += 1;
+/// assert!(registry::snapshot().locks().iter().any(|lock| lock.write().acquisitions() == 1));
+/// ```
+pub struct Instrumented<R, K = kind::Plain> {
     class: ClassCell,
     raw: R,
+    kind: PhantomData<fn() -> K>,
 }
 
-impl<R> Instrumented<R> {
+impl<R, K: Kinds> Instrumented<R, K> {
     /// An unlocked lock of a declared class.
     pub(crate) const fn declared(class: &'static LockClass, raw: R) -> Self {
-        Instrumented {
-            class: ClassCell::declared(class),
-            raw,
-        }
+        Self::new(ClassCell::declared(class), raw)
     }
 
     /// An unlocked lock that is named by its creation site.
     pub(crate) const fn at_site(site: &'static Location<'static>, raw: R) -> Self {
+        Self::new(ClassCell::site(site), raw)
+    }
+
+    const fn new(class: ClassCell, raw: R) -> Self {
         Instrumented {
-            class: ClassCell::site(site),
+            class,
             raw,
+            kind: PhantomData,
         }
+    }
+}
+
+impl<R, K> Drop for Instrumented<R, K> {
+    fn drop(&mut self) {
+        if let Some(class) = self.class.resolved() {
+            class.stats.remove_instance();
+        }
+    }
+}
+
+/// The [`LockKind`] that a raw lock reports, by the trait it is used through.
+pub trait Kinds {
+    /// As a mutex.
+    const MUTEX: LockKind = LockKind::Mutex;
+    /// As a reader-writer lock.
+    const RWLOCK: LockKind = LockKind::RwLock;
+}
+
+/// The second parameter of [`Instrumented`].
+pub mod kind {
+    use super::{Kinds, LockKind};
+
+    /// [`LockKind::Mutex`] or [`LockKind::RwLock`].
+    #[derive(Debug)]
+    pub enum Plain {}
+    impl Kinds for Plain {}
+
+    /// [`LockKind::FairMutex`].
+    #[derive(Debug)]
+    pub enum Fair {}
+    impl Kinds for Fair {
+        const MUTEX: LockKind = LockKind::FairMutex;
+    }
+
+    /// [`LockKind::ReentrantMutex`].
+    #[derive(Debug)]
+    pub enum Reentrant {}
+    impl Kinds for Reentrant {
+        const MUTEX: LockKind = LockKind::ReentrantMutex;
+    }
+
+    /// [`LockKind::RwLock`], or [`LockKind::RecursiveRwLock`].
+    #[derive(Debug)]
+    pub enum ReadersOf<const RECURSIVE: bool> {}
+    impl<const RECURSIVE: bool> Kinds for ReadersOf<RECURSIVE> {
+        const RWLOCK: LockKind = if RECURSIVE {
+            LockKind::RecursiveRwLock
+        } else {
+            LockKind::RwLock
+        };
     }
 }
 
@@ -89,13 +174,13 @@ impl<G> Held<G> {
     }
 }
 
-impl<R> Instrumented<R> {
+impl<R, K: Kinds> Instrumented<R, K> {
     /// The stripe to record in, or `None` where recording is off. Before the first acquisition of a
     /// lock this finds its class, before a thread's first of a class it allocates.
     #[inline]
-    fn stripe(&self, kind: LockKind, mode: Mode) -> Option<&'static Stripe> {
+    fn stripe(&self, kind: LockKind, row: Row) -> Option<&'static Stripe> {
         let class = self.class.class(kind);
-        class.is_on().then(|| class.stats.stripe(class, mode))
+        class.is_on().then(|| class.stats.stripe(class, row))
     }
 
     /// Acquires: `now` is the immediate attempt, `wait` what follows when that fails and may give
@@ -104,11 +189,11 @@ impl<R> Instrumented<R> {
     fn acquire<G>(
         &self,
         kind: LockKind,
-        mode: Mode,
+        row: Row,
         now: impl FnOnce(&R) -> Option<G>,
         wait: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
-        let Some(stripe) = self.stripe(kind, mode) else {
+        let Some(stripe) = self.stripe(kind, row) else {
             return now(&self.raw)
                 .or_else(|| wait(&self.raw))
                 .map(Held::unobserved);
@@ -148,10 +233,10 @@ impl<R> Instrumented<R> {
     fn try_acquire<G>(
         &self,
         kind: LockKind,
-        mode: Mode,
+        row: Row,
         now: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
-        let Some(stripe) = self.stripe(kind, mode) else {
+        let Some(stripe) = self.stripe(kind, row) else {
             return now(&self.raw).map(Held::unobserved);
         };
         let Some(inner) = now(&self.raw) else {
@@ -191,7 +276,7 @@ impl<R> Instrumented<R> {
     /// Turns an acquisition into one of another mode without letting go of the lock: one hold ends
     /// and another starts at the same moment. `convert` must not wait.
     #[inline]
-    fn convert<G, H>(&self, held: Held<G>, to: Mode, convert: impl FnOnce(&R, G) -> H) -> Held<H> {
+    fn convert<G, H>(&self, held: Held<G>, to: Row, convert: impl FnOnce(&R, G) -> H) -> Held<H> {
         let Some(Observed { stripe, at }) = held.observed else {
             return Held::unobserved(convert(&self.raw, held.inner));
         };
@@ -206,8 +291,8 @@ impl<R> Instrumented<R> {
 
 /// Ends the hold that started at `at` and starts one of mode `to`, both `now`.
 #[inline]
-fn succeed(stripe: &'static Stripe, at: u64, now: u64, to: Mode) -> Observed {
-    let next = stripe.of_mode(to);
+fn succeed(stripe: &'static Stripe, at: u64, now: u64, to: Row) -> Observed {
+    let next = stripe.of(to);
     next.acquired();
     stripe.released(at, now);
     Observed {

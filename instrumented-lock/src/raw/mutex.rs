@@ -1,16 +1,13 @@
 //! `lock_api`'s mutex traits for an instrumented raw mutex.
 
-use super::{Held, Instrumented};
-use crate::class::LockKind;
-use crate::stats::Mode;
+use super::{Held, Instrumented, Kinds};
+use crate::stats::Row;
 use lock_api::{RawMutex, RawMutexFair, RawMutexTimed};
 use std::panic::Location;
 
-const KIND: LockKind = LockKind::Mutex;
-
 // SAFETY: every method delegates to one of `R`, which is a raw mutex, with the state that `R`
 // returned for the same acquisition. Recording neither locks, unlocks nor unwinds.
-unsafe impl<R: RawMutex> RawMutex for Instrumented<R> {
+unsafe impl<R: RawMutex, K: Kinds> RawMutex for Instrumented<R, K> {
     const INIT: Self = Instrumented::at_site(Location::caller(), R::INIT);
 
     type Guard = Held<R::Guard>;
@@ -18,7 +15,7 @@ unsafe impl<R: RawMutex> RawMutex for Instrumented<R> {
     #[inline]
     #[track_caller]
     fn lock(&self) -> Self::Guard {
-        let held = self.acquire(KIND, Mode::Write, R::try_lock, |raw| Some(raw.lock()));
+        let held = self.acquire(K::MUTEX, Row::Write, R::try_lock, |raw| Some(raw.lock()));
         match held {
             Some(held) => held,
             None => unreachable!("waiting without a limit does not give up"),
@@ -28,7 +25,7 @@ unsafe impl<R: RawMutex> RawMutex for Instrumented<R> {
     #[inline]
     #[track_caller]
     fn try_lock(&self) -> Option<Self::Guard> {
-        self.try_acquire(KIND, Mode::Write, R::try_lock)
+        self.try_acquire(K::MUTEX, Row::Write, R::try_lock)
     }
 
     #[inline]
@@ -45,7 +42,7 @@ unsafe impl<R: RawMutex> RawMutex for Instrumented<R> {
 
 // SAFETY: as above. `bump` is left to the trait's default, which unlocks and locks through the
 // methods above: one hold ends and another starts.
-unsafe impl<R: RawMutexFair> RawMutexFair for Instrumented<R> {
+unsafe impl<R: RawMutexFair, K: Kinds> RawMutexFair for Instrumented<R, K> {
     #[inline]
     unsafe fn unlock_fair(&self, guard: Self::Guard) {
         // SAFETY: as for `unlock`.
@@ -54,14 +51,14 @@ unsafe impl<R: RawMutexFair> RawMutexFair for Instrumented<R> {
 }
 
 // SAFETY: as above.
-unsafe impl<R: RawMutexTimed> RawMutexTimed for Instrumented<R> {
+unsafe impl<R: RawMutexTimed, K: Kinds> RawMutexTimed for Instrumented<R, K> {
     type Duration = R::Duration;
     type Instant = R::Instant;
 
     #[inline]
     #[track_caller]
     fn try_lock_for(&self, timeout: Self::Duration) -> Option<Self::Guard> {
-        self.acquire(KIND, Mode::Write, R::try_lock, |raw| {
+        self.acquire(K::MUTEX, Row::Write, R::try_lock, |raw| {
             raw.try_lock_for(timeout)
         })
     }
@@ -69,7 +66,7 @@ unsafe impl<R: RawMutexTimed> RawMutexTimed for Instrumented<R> {
     #[inline]
     #[track_caller]
     fn try_lock_until(&self, timeout: Self::Instant) -> Option<Self::Guard> {
-        self.acquire(KIND, Mode::Write, R::try_lock, |raw| {
+        self.acquire(K::MUTEX, Row::Write, R::try_lock, |raw| {
             raw.try_lock_until(timeout)
         })
     }

@@ -1,20 +1,17 @@
 //! `lock_api`'s reader-writer traits for an instrumented raw lock.
 
-use super::{Held, Instrumented, Observed, succeed};
-use crate::class::LockKind;
+use super::{Held, Instrumented, Kinds, Observed, succeed};
 use crate::clock;
-use crate::stats::Mode;
+use crate::stats::Row;
 use lock_api::{
     RawRwLock, RawRwLockDowngrade, RawRwLockFair, RawRwLockTimed, RawRwLockUpgrade,
     RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair, RawRwLockUpgradeTimed,
 };
 use std::panic::Location;
 
-const KIND: LockKind = LockKind::RwLock;
-
 // SAFETY: every method delegates to one of `R`, which is a raw reader-writer lock, with the state
 // that `R` returned for the same acquisition. Recording neither locks, unlocks nor unwinds.
-unsafe impl<R: RawRwLock> RawRwLock for Instrumented<R> {
+unsafe impl<R: RawRwLock, K: Kinds> RawRwLock for Instrumented<R, K> {
     const INIT: Self = Instrumented::at_site(Location::caller(), R::INIT);
 
     type SharedGuard = Held<R::SharedGuard>;
@@ -23,7 +20,7 @@ unsafe impl<R: RawRwLock> RawRwLock for Instrumented<R> {
     #[inline]
     #[track_caller]
     fn lock_shared(&self) -> Self::SharedGuard {
-        let held = self.acquire(KIND, Mode::Read, R::try_lock_shared, |raw| {
+        let held = self.acquire(K::RWLOCK, Row::Read, R::try_lock_shared, |raw| {
             Some(raw.lock_shared())
         });
         match held {
@@ -35,7 +32,7 @@ unsafe impl<R: RawRwLock> RawRwLock for Instrumented<R> {
     #[inline]
     #[track_caller]
     fn try_lock_shared(&self) -> Option<Self::SharedGuard> {
-        self.try_acquire(KIND, Mode::Read, R::try_lock_shared)
+        self.try_acquire(K::RWLOCK, Row::Read, R::try_lock_shared)
     }
 
     #[inline]
@@ -47,7 +44,7 @@ unsafe impl<R: RawRwLock> RawRwLock for Instrumented<R> {
     #[inline]
     #[track_caller]
     fn lock_exclusive(&self) -> Self::ExclusiveGuard {
-        let held = self.acquire(KIND, Mode::Write, R::try_lock_exclusive, |raw| {
+        let held = self.acquire(K::RWLOCK, Row::Write, R::try_lock_exclusive, |raw| {
             Some(raw.lock_exclusive())
         });
         match held {
@@ -59,7 +56,7 @@ unsafe impl<R: RawRwLock> RawRwLock for Instrumented<R> {
     #[inline]
     #[track_caller]
     fn try_lock_exclusive(&self) -> Option<Self::ExclusiveGuard> {
-        self.try_acquire(KIND, Mode::Write, R::try_lock_exclusive)
+        self.try_acquire(K::RWLOCK, Row::Write, R::try_lock_exclusive)
     }
 
     #[inline]
@@ -81,7 +78,7 @@ unsafe impl<R: RawRwLock> RawRwLock for Instrumented<R> {
 
 // SAFETY: as above. The `bump` methods are left to the trait's defaults, which unlock and lock
 // through the methods above: one hold ends and another starts.
-unsafe impl<R: RawRwLockFair> RawRwLockFair for Instrumented<R> {
+unsafe impl<R: RawRwLockFair, K: Kinds> RawRwLockFair for Instrumented<R, K> {
     #[inline]
     unsafe fn unlock_shared_fair(&self, guard: Self::SharedGuard) {
         // SAFETY: as for `unlock_shared`.
@@ -98,18 +95,18 @@ unsafe impl<R: RawRwLockFair> RawRwLockFair for Instrumented<R> {
 }
 
 // SAFETY: as above.
-unsafe impl<R: RawRwLockDowngrade> RawRwLockDowngrade for Instrumented<R> {
+unsafe impl<R: RawRwLockDowngrade, K: Kinds> RawRwLockDowngrade for Instrumented<R, K> {
     #[inline]
     unsafe fn downgrade(&self, guard: Self::ExclusiveGuard) -> Self::SharedGuard {
         // SAFETY: as for `unlock_shared`.
-        self.convert(guard, Mode::Read, |raw, inner| unsafe {
+        self.convert(guard, Row::Read, |raw, inner| unsafe {
             raw.downgrade(inner)
         })
     }
 }
 
 // SAFETY: as above.
-unsafe impl<R: RawRwLockTimed> RawRwLockTimed for Instrumented<R> {
+unsafe impl<R: RawRwLockTimed, K: Kinds> RawRwLockTimed for Instrumented<R, K> {
     type Duration = R::Duration;
     type Instant = R::Instant;
 
@@ -117,32 +114,32 @@ unsafe impl<R: RawRwLockTimed> RawRwLockTimed for Instrumented<R> {
     #[track_caller]
     fn try_lock_shared_for(&self, timeout: Self::Duration) -> Option<Self::SharedGuard> {
         let wait = |raw: &R| raw.try_lock_shared_for(timeout);
-        self.acquire(KIND, Mode::Read, R::try_lock_shared, wait)
+        self.acquire(K::RWLOCK, Row::Read, R::try_lock_shared, wait)
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_shared_until(&self, timeout: Self::Instant) -> Option<Self::SharedGuard> {
         let wait = |raw: &R| raw.try_lock_shared_until(timeout);
-        self.acquire(KIND, Mode::Read, R::try_lock_shared, wait)
+        self.acquire(K::RWLOCK, Row::Read, R::try_lock_shared, wait)
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_exclusive_for(&self, timeout: Self::Duration) -> Option<Self::ExclusiveGuard> {
         let wait = |raw: &R| raw.try_lock_exclusive_for(timeout);
-        self.acquire(KIND, Mode::Write, R::try_lock_exclusive, wait)
+        self.acquire(K::RWLOCK, Row::Write, R::try_lock_exclusive, wait)
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_exclusive_until(&self, timeout: Self::Instant) -> Option<Self::ExclusiveGuard> {
         let wait = |raw: &R| raw.try_lock_exclusive_until(timeout);
-        self.acquire(KIND, Mode::Write, R::try_lock_exclusive, wait)
+        self.acquire(K::RWLOCK, Row::Write, R::try_lock_exclusive, wait)
     }
 }
 
-impl<R: RawRwLockUpgrade> Instrumented<R> {
+impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
     /// An upgrade ends the upgradable hold when it is asked for; what it then has to wait for the
     /// other readers counts as a write wait. `wait` may give up and return the upgradable state.
     ///
@@ -164,12 +161,12 @@ impl<R: RawRwLockUpgrade> Instrumented<R> {
         // SAFETY: `R` is held upgradably with the inner state.
         let inner = match unsafe { self.raw.try_upgrade(held.inner) } {
             Ok(inner) => {
-                let observed = Some(succeed(stripe, at, start, Mode::Write));
+                let observed = Some(succeed(stripe, at, start, Row::Write));
                 return Ok(Held { inner, observed });
             }
             Err(inner) => inner,
         };
-        let next = stripe.of_mode(Mode::Write);
+        let next = stripe.of(Row::Write);
         next.prepare_to_block();
         match wait(&self.raw, inner) {
             Ok(inner) => {
@@ -196,14 +193,14 @@ impl<R: RawRwLockUpgrade> Instrumented<R> {
 }
 
 // SAFETY: as above.
-unsafe impl<R: RawRwLockUpgrade> RawRwLockUpgrade for Instrumented<R> {
+unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, K> {
     type UpgradableGuard = Held<R::UpgradableGuard>;
 
     #[inline]
     #[track_caller]
     fn lock_upgradable(&self) -> Self::UpgradableGuard {
         let wait = |raw: &R| Some(raw.lock_upgradable());
-        let held = self.acquire(KIND, Mode::Upgradable, R::try_lock_upgradable, wait);
+        let held = self.acquire(K::RWLOCK, Row::Upgradable, R::try_lock_upgradable, wait);
         match held {
             Some(held) => held,
             None => unreachable!("waiting without a limit does not give up"),
@@ -213,7 +210,7 @@ unsafe impl<R: RawRwLockUpgrade> RawRwLockUpgrade for Instrumented<R> {
     #[inline]
     #[track_caller]
     fn try_lock_upgradable(&self) -> Option<Self::UpgradableGuard> {
-        self.try_acquire(KIND, Mode::Upgradable, R::try_lock_upgradable)
+        self.try_acquire(K::RWLOCK, Row::Upgradable, R::try_lock_upgradable)
     }
 
     #[inline]
@@ -246,10 +243,10 @@ unsafe impl<R: RawRwLockUpgrade> RawRwLockUpgrade for Instrumented<R> {
         match unsafe { self.raw.try_upgrade(guard.inner) } {
             Ok(inner) => Ok(Held {
                 inner,
-                observed: Some(succeed(stripe, at, now, Mode::Write)),
+                observed: Some(succeed(stripe, at, now, Row::Write)),
             }),
             Err(inner) => {
-                stripe.of_mode(Mode::Write).try_failed();
+                stripe.of(Row::Write).try_failed();
                 Err(Held {
                     inner,
                     observed: Some(observed),
@@ -260,7 +257,7 @@ unsafe impl<R: RawRwLockUpgrade> RawRwLockUpgrade for Instrumented<R> {
 }
 
 // SAFETY: as above.
-unsafe impl<R: RawRwLockUpgradeFair> RawRwLockUpgradeFair for Instrumented<R> {
+unsafe impl<R: RawRwLockUpgradeFair, K: Kinds> RawRwLockUpgradeFair for Instrumented<R, K> {
     #[inline]
     unsafe fn unlock_upgradable_fair(&self, guard: Self::UpgradableGuard) {
         // SAFETY: as for `unlock_shared`.
@@ -271,11 +268,13 @@ unsafe impl<R: RawRwLockUpgradeFair> RawRwLockUpgradeFair for Instrumented<R> {
 }
 
 // SAFETY: as above.
-unsafe impl<R: RawRwLockUpgradeDowngrade> RawRwLockUpgradeDowngrade for Instrumented<R> {
+unsafe impl<R: RawRwLockUpgradeDowngrade, K: Kinds> RawRwLockUpgradeDowngrade
+    for Instrumented<R, K>
+{
     #[inline]
     unsafe fn downgrade_upgradable(&self, guard: Self::UpgradableGuard) -> Self::SharedGuard {
         // SAFETY: as for `unlock_shared`.
-        self.convert(guard, Mode::Read, |raw, inner| unsafe {
+        self.convert(guard, Row::Read, |raw, inner| unsafe {
             raw.downgrade_upgradable(inner)
         })
     }
@@ -286,24 +285,24 @@ unsafe impl<R: RawRwLockUpgradeDowngrade> RawRwLockUpgradeDowngrade for Instrume
             // SAFETY: as for `unlock_shared`.
             unsafe { raw.downgrade_to_upgradable(inner) }
         };
-        self.convert(guard, Mode::Upgradable, convert)
+        self.convert(guard, Row::Upgradable, convert)
     }
 }
 
 // SAFETY: as above.
-unsafe impl<R: RawRwLockUpgradeTimed> RawRwLockUpgradeTimed for Instrumented<R> {
+unsafe impl<R: RawRwLockUpgradeTimed, K: Kinds> RawRwLockUpgradeTimed for Instrumented<R, K> {
     #[inline]
     #[track_caller]
     fn try_lock_upgradable_for(&self, timeout: Self::Duration) -> Option<Self::UpgradableGuard> {
         let wait = |raw: &R| raw.try_lock_upgradable_for(timeout);
-        self.acquire(KIND, Mode::Upgradable, R::try_lock_upgradable, wait)
+        self.acquire(K::RWLOCK, Row::Upgradable, R::try_lock_upgradable, wait)
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_upgradable_until(&self, timeout: Self::Instant) -> Option<Self::UpgradableGuard> {
         let wait = |raw: &R| raw.try_lock_upgradable_until(timeout);
-        self.acquire(KIND, Mode::Upgradable, R::try_lock_upgradable, wait)
+        self.acquire(K::RWLOCK, Row::Upgradable, R::try_lock_upgradable, wait)
     }
 
     #[inline]

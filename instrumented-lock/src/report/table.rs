@@ -4,7 +4,7 @@
 //! with their holding time, each as minimum, average, maximum and total; quantiles on top.
 
 use super::units::{count, time};
-use crate::snapshot::{Distribution, LockSnapshot, ModeSnapshot, Snapshot};
+use crate::snapshot::{Distribution, LockSnapshot, ModeSnapshot, SleepSnapshot, Snapshot};
 use crate::stats::Mode;
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -37,7 +37,7 @@ pub fn table_with(snapshot: &Snapshot, options: TableOptions) -> String {
     let (mut used, unused): (Vec<_>, Vec<_>) = snapshot
         .locks()
         .iter()
-        .partition(|lock| lock.modes().any(|(_, mode)| is_used(mode)));
+        .partition(|lock| lock.sleep().waits() > 0 || lock.modes().any(|(_, mode)| is_used(mode)));
     used.sort_by_key(|lock| {
         Reverse((
             total(lock, ModeSnapshot::blocked),
@@ -138,10 +138,26 @@ fn narrow(out: &mut String, locks: &[&LockSnapshot], style: Style) {
             );
             let hold = format!("  {:<10} acquired  hold", "");
             line(out, &row(&hold, figures.acquisitions(), figures.hold()));
-            if let Some(rest) = rest(figures) {
-                line(out, &format!("  {:<10} {rest}", ""));
-            }
+            let in_flight = figures.acquisitions().saturating_sub(figures.releases());
+            let counts = [
+                (in_flight, "held now"),
+                (figures.try_failures(), "try failures"),
+                (figures.timeouts(), "timeouts"),
+            ];
+            rest(out, &counts);
         }
+        if lock.nested() > 0 {
+            rest(out, &[(lock.nested(), "nested acquisitions")]);
+        }
+        sleep(out, lock.sleep());
+    }
+}
+
+fn sleep(out: &mut String, sleep: &SleepSnapshot) {
+    if sleep.waits() > 0 {
+        line(out, &row("  asleep     waits", sleep.waits(), sleep.time()));
+        let now = sleep.waits().saturating_sub(sleep.time().count());
+        rest(out, &[(now, "asleep now"), (sleep.timeouts(), "timeouts")]);
     }
 }
 
@@ -169,19 +185,15 @@ fn cells(times: &Distribution) -> [String; 7] {
 }
 
 /// The counts that are usually zero.
-fn rest(figures: &ModeSnapshot) -> Option<String> {
-    let in_flight = figures.acquisitions().saturating_sub(figures.releases());
-    let counts = [
-        (in_flight, "held now"),
-        (figures.try_failures(), "try failures"),
-        (figures.timeouts(), "timeouts"),
-    ];
+fn rest(out: &mut String, counts: &[(u64, &str)]) {
     let said: Vec<_> = counts
         .iter()
         .filter(|(n, _)| *n > 0)
         .map(|(n, what)| format!("{} {what}", count(*n)))
         .collect();
-    (!said.is_empty()).then(|| said.join(", "))
+    if !said.is_empty() {
+        line(out, &format!("  {:<10} {}", "", said.join(", ")));
+    }
 }
 
 fn wide(out: &mut String, locks: &[&LockSnapshot], style: Style) {
@@ -191,11 +203,6 @@ fn wide(out: &mut String, locks: &[&LockSnapshot], style: Style) {
     let names = locks
         .iter()
         .map(|lock| lock.name().chars().count())
-        .max()
-        .unwrap_or(0);
-    let places = locks
-        .iter()
-        .map(|lock| place(lock).chars().count())
         .max()
         .unwrap_or(0);
     let times = ["min", "avg", "max", "total", "p50", "p99", "p999"];
@@ -209,41 +216,51 @@ fn wide(out: &mut String, locks: &[&LockSnapshot], style: Style) {
     }
     let _ = write!(
         header,
-        " {:>8} {:>12} {:>8}  {:<places$}",
-        "held-now", "try-failures", "timeouts", "declared"
+        " {:>8} {:>12} {:>8}  declared",
+        "now", "try-failures", "timeouts"
     );
     line(out, &style.bold(&header));
+    let none = Distribution::default();
+    let now = |begun: u64, ended: u64| begun.saturating_sub(ended);
     for lock in locks {
-        for (mode, figures) in lock.modes().filter(|(_, mode)| is_used(mode)) {
+        let mut print = |mode, wait: &Distribution, n, hold: &Distribution, rest: [u64; 3]| {
             let mut row = format!(
-                "{:<names$} {:<10} {:>9}",
+                "{:<names$} {mode:<10} {:>9}",
                 lock.name(),
-                name_of(mode),
-                count(figures.contended())
+                count(wait.count())
             );
-            for cell in cells(figures.blocked()) {
+            for cell in cells(wait) {
                 let _ = write!(row, " {cell:>10}");
             }
-            let _ = write!(row, " {:>12}", count(figures.acquisitions()));
-            for cell in cells(figures.hold()) {
+            let _ = write!(row, " {:>12}", count(n));
+            for cell in cells(hold) {
                 let _ = write!(row, " {cell:>10}");
             }
+            let [now, try_failures, timeouts] = rest.map(count);
             let _ = write!(
                 row,
-                " {:>8} {:>12} {:>8}  {:<places$}",
-                count(figures.acquisitions().saturating_sub(figures.releases())),
-                count(figures.try_failures()),
-                count(figures.timeouts()),
-                place(lock),
+                " {now:>8} {try_failures:>12} {timeouts:>8}  {}",
+                place(lock)
             );
-            line(
-                out,
-                &if figures.contended() > 0 {
-                    style.warn(&row)
-                } else {
-                    row
-                },
-            );
+            let contended = wait.count() > 0;
+            line(out, &if contended { style.warn(&row) } else { row });
+        };
+        for (mode, m) in lock.modes().filter(|(_, mode)| is_used(mode)) {
+            let rest = [
+                now(m.acquisitions(), m.releases()),
+                m.try_failures(),
+                m.timeouts(),
+            ];
+            print(name_of(mode), m.blocked(), m.acquisitions(), m.hold(), rest);
+        }
+        let sleep = lock.sleep();
+        if sleep.waits() > 0 {
+            let rest = [
+                now(sleep.waits(), sleep.time().count()),
+                0,
+                sleep.timeouts(),
+            ];
+            print("asleep", &none, sleep.waits(), sleep.time(), rest);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! [`LockSnapshot`] and [`ModeSnapshot`]: one lock class in a snapshot.
+//! [`LockSnapshot`], [`ModeSnapshot`] and [`SleepSnapshot`]: one lock class in a snapshot.
 
 use super::{Distribution, Location};
 use crate::class::{LockClass, LockKind};
-use crate::stats::{Mode, ModeTotals};
+use crate::stats::{Mode, RowTotals};
 
 /// The figures of one lock class.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,12 +17,14 @@ pub struct LockSnapshot {
     write: ModeSnapshot,
     read: ModeSnapshot,
     upgradable: ModeSnapshot,
+    nested: u64,
+    sleep: SleepSnapshot,
 }
 
 impl LockSnapshot {
     pub(crate) fn of(class: &'static LockClass) -> Self {
         let totals = class.stats.read();
-        let [write, read, upgradable] = totals.modes.each_ref().map(ModeSnapshot::of);
+        let [write, read, upgradable, sleep] = &totals.rows;
         LockSnapshot {
             name: class.name().to_owned(),
             kind: class.kind(),
@@ -30,9 +32,11 @@ impl LockSnapshot {
             instances: totals.instances,
             unmatched: totals.unmatched,
             clock_anomalies: totals.clock_anomalies,
-            write,
-            read,
-            upgradable,
+            write: ModeSnapshot::of(write),
+            read: ModeSnapshot::of(read),
+            upgradable: ModeSnapshot::of(upgradable),
+            nested: totals.nested,
+            sleep: SleepSnapshot::of(sleep),
         }
     }
 
@@ -85,6 +89,18 @@ impl LockSnapshot {
         &self.upgradable
     }
 
+    /// Acquisitions of a reentrant mutex by the thread that held it already. They are no
+    /// acquisitions and no holds: the outermost ones are.
+    pub fn nested(&self) -> u64 {
+        self.nested
+    }
+
+    /// Waits for a condition variable: of a mutex those that let go of it, of a condition variable
+    /// its own.
+    pub fn sleep(&self) -> &SleepSnapshot {
+        &self.sleep
+    }
+
     /// The figures of one mode.
     pub fn mode(&self, mode: Mode) -> &ModeSnapshot {
         match mode {
@@ -115,6 +131,8 @@ impl LockSnapshot {
             write: self.write.merge(&other.write),
             read: self.read.merge(&other.read),
             upgradable: self.upgradable.merge(&other.upgradable),
+            nested: self.nested + other.nested,
+            sleep: self.sleep.merge(&other.sleep),
             ..self.clone()
         }
     }
@@ -126,6 +144,8 @@ impl LockSnapshot {
             write: self.write.since(&earlier.write),
             read: self.read.since(&earlier.read),
             upgradable: self.upgradable.since(&earlier.upgradable),
+            nested: self.nested.saturating_sub(earlier.nested),
+            sleep: self.sleep.since(&earlier.sleep),
             ..self.clone()
         }
     }
@@ -144,7 +164,7 @@ pub struct ModeSnapshot {
 }
 
 impl ModeSnapshot {
-    fn of(totals: &ModeTotals) -> Self {
+    fn of(totals: &RowTotals) -> Self {
         ModeSnapshot {
             acquisitions: totals.acquisitions,
             try_failures: totals.try_failures,
@@ -230,5 +250,66 @@ impl ModeSnapshot {
             wait: Distribution::default(),
         }
         .with_wait()
+    }
+}
+
+/// Waits for a condition variable.
+///
+/// A wait ends the hold of its mutex, sleeps, and acquires the mutex again; the sleep is in none of
+/// hold, wait and blocked, and what the acquisition at the end has to wait for the mutex is an
+/// ordinary wait.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SleepSnapshot {
+    waits: u64,
+    timeouts: u64,
+    time: Distribution,
+}
+
+impl SleepSnapshot {
+    fn of(totals: &RowTotals) -> Self {
+        SleepSnapshot {
+            waits: totals.acquisitions,
+            timeouts: totals.timeouts,
+            time: Distribution::of(&totals.hold),
+        }
+    }
+
+    /// Waits that have begun. Those that have not ended are asleep:
+    /// [`time().count()`](Self::time) fewer.
+    pub fn waits(&self) -> u64 {
+        self.waits
+    }
+
+    /// Waits that a notification ended.
+    pub fn notified(&self) -> u64 {
+        self.time.count().saturating_sub(self.timeouts)
+    }
+
+    /// Waits that ended because their time was up.
+    pub fn timeouts(&self) -> u64 {
+        self.timeouts
+    }
+
+    /// How long the waits that have ended were asleep: from letting go of the mutex until awake
+    /// again, before the mutex is asked for.
+    pub fn time(&self) -> &Distribution {
+        &self.time
+    }
+
+    fn merge(&self, other: &Self) -> Self {
+        SleepSnapshot {
+            waits: self.waits + other.waits,
+            timeouts: self.timeouts + other.timeouts,
+            time: self.time.merge(&other.time),
+        }
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        SleepSnapshot {
+            waits: self.waits.saturating_sub(earlier.waits),
+            timeouts: self.timeouts.saturating_sub(earlier.timeouts),
+            time: self.time.since(&earlier.time),
+        }
     }
 }

@@ -10,7 +10,7 @@ mod lock;
 
 pub use distribution::Distribution;
 pub use location::Location;
-pub use lock::{LockSnapshot, ModeSnapshot};
+pub use lock::{LockSnapshot, ModeSnapshot, SleepSnapshot};
 
 use crate::report;
 use std::fmt;
@@ -36,6 +36,12 @@ use std::time::Duration;
 ///     "instances": 1,
 ///     "unmatched": 0,
 ///     "clock_anomalies": 0,
+///     "nested": 0,                     of a reentrant mutex
+///     "sleep": {                       in a condition variable
+///       "waits": 0,
+///       "timeouts": 0,
+///       "time": {}                     of the form of "hold" below
+///     },
 ///     "write": {                       and "read" and "upgradable", of the same form
 ///       "acquisitions": 3,
 ///       "try_failures": 0,

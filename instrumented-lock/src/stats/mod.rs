@@ -12,7 +12,7 @@ mod sync;
 pub(crate) use histogram::{BUCKETS, bucket_of, middle, upper_bound};
 pub(crate) use samples::Totals;
 pub use stripe::Mode;
-pub(crate) use stripe::{ModeTotals, Stripe};
+pub(crate) use stripe::{Row, RowTotals, Stripe};
 
 use crate::class::LockClass;
 use crossbeam_utils::CachePadded;
@@ -20,13 +20,14 @@ use samples::Scratch;
 use slot::SLOTS;
 use std::ptr;
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, Ordering};
+use stripe::ROWS;
 
-const MODES: usize = 3;
-
-/// What one slot keeps of a class: a stripe for each mode it has used.
+/// What one slot keeps of a class: a stripe for each row it has used.
 struct Block {
     /// Padded: a stripe's neighbours in memory belong to other threads.
-    stripes: [AtomicPtr<CachePadded<Stripe>>; MODES],
+    stripes: [AtomicPtr<CachePadded<Stripe>>; ROWS.len()],
+    /// Acquisitions of a reentrant mutex by the thread that holds it.
+    nested: AtomicU64,
 }
 
 /// The statistics of a class. Memory: 8 bytes a slot before the first use; then, for each thread
@@ -79,30 +80,31 @@ impl ClassStats {
 
     /// The calling thread's stripe. `class` is the one these statistics belong to.
     #[inline]
-    pub(crate) fn stripe(&self, class: &'static LockClass, mode: Mode) -> &'static Stripe {
+    pub(crate) fn stripe(&self, class: &'static LockClass, row: Row) -> &'static Stripe {
         let slot = slot::current();
         // Acquire: pairs with the release in `grow`; a block or stripe that is found is complete.
         let block = self.blocks[slot].load(Ordering::Acquire);
         if !block.is_null() {
             // SAFETY: `grow` leaked the block.
-            let stripe = unsafe { (*block).stripes[mode as usize].load(Ordering::Acquire) };
+            let stripe = unsafe { (*block).stripes[row as usize].load(Ordering::Acquire) };
             if !stripe.is_null() {
                 // SAFETY: `grow` leaked the stripe.
                 return unsafe { &*stripe };
             }
         }
-        self.grow(class, mode, slot)
+        self.grow(class, row, slot)
     }
 
     /// First touch: the only place that allocates.
     #[cold]
     #[inline(never)]
-    fn grow(&self, class: &'static LockClass, mode: Mode, slot: usize) -> &'static Stripe {
+    fn grow(&self, class: &'static LockClass, row: Row, slot: usize) -> &'static Stripe {
         let block = leak_once(&self.blocks[slot], || Block {
-            stripes: [const { AtomicPtr::new(ptr::null_mut()) }; MODES],
+            stripes: [const { AtomicPtr::new(ptr::null_mut()) }; ROWS.len()],
+            nested: AtomicU64::new(0),
         });
-        let make = || CachePadded::new(Stripe::new(class, mode, slot));
-        leak_once::<CachePadded<Stripe>>(&block.stripes[mode as usize], make)
+        let make = || CachePadded::new(Stripe::new(class, row, slot));
+        leak_once::<CachePadded<Stripe>>(&block.stripes[row as usize], make)
     }
 
     fn blocks(&self) -> impl Iterator<Item = &'static Block> {
@@ -112,31 +114,43 @@ impl ClassStats {
             .filter_map(|block| unsafe { block.load(Ordering::Acquire).as_ref() })
     }
 
-    fn stripes(&self, mode: Mode) -> impl Iterator<Item = &'static CachePadded<Stripe>> {
+    fn stripes(&self, row: Row) -> impl Iterator<Item = &'static CachePadded<Stripe>> {
         // SAFETY: null, or what `grow` leaked.
         self.blocks().filter_map(move |block| unsafe {
-            block.stripes[mode as usize]
-                .load(Ordering::Acquire)
-                .as_ref()
+            block.stripes[row as usize].load(Ordering::Acquire).as_ref()
         })
+    }
+
+    /// An acquisition of a reentrant mutex by the thread that holds it, which has a stripe.
+    pub(crate) fn nested(&self) {
+        let slot = slot::current();
+        // SAFETY: null, or what `grow` leaked.
+        if let Some(block) = unsafe { self.blocks[slot].load(Ordering::Acquire).as_ref() } {
+            stripe::count(slot, &block.nested);
+        }
     }
 
     /// Adds up what all slots keep. Releases and waits are read before acquisitions, so an
     /// acquisition is never missing whose release or wait is there.
     pub(crate) fn read(&self) -> ClassTotals {
         let mut scratch = Scratch::new();
-        let modes = [Mode::Write, Mode::Read, Mode::Upgradable].map(|mode| {
-            let mut totals = ModeTotals::new();
-            for stripe in self.stripes(mode) {
+        let rows = ROWS.map(|row| {
+            let mut totals = RowTotals::new();
+            for stripe in self.stripes(row) {
                 stripe.read_distributions(&mut totals, &mut scratch);
             }
-            for stripe in self.stripes(mode) {
+            for stripe in self.stripes(row) {
                 stripe.read_counters(&mut totals);
             }
             totals
         });
+        let nested = self
+            .blocks()
+            .map(|block| block.nested.load(Ordering::Relaxed))
+            .sum();
         ClassTotals {
-            modes,
+            rows,
+            nested,
             instances: u64::try_from(self.rare.instances.load(Ordering::Relaxed)).unwrap_or(0),
             unmatched: self.rare.unmatched.load(Ordering::Relaxed),
             clock_anomalies: self.rare.clock_anomalies.load(Ordering::Relaxed),
@@ -168,8 +182,9 @@ fn leak_once<T>(place: &AtomicPtr<T>, make: impl FnOnce() -> T) -> &'static T {
 
 /// What all slots of a class add up to.
 pub(crate) struct ClassTotals {
-    /// By [`Mode`].
-    pub(crate) modes: [ModeTotals; MODES],
+    /// By [`Row`].
+    pub(crate) rows: [RowTotals; ROWS.len()],
+    pub(crate) nested: u64,
     pub(crate) instances: u64,
     pub(crate) unmatched: u64,
     pub(crate) clock_anomalies: u64,

@@ -20,7 +20,35 @@ pub enum Mode {
     Upgradable,
 }
 
-/// The statistics of one mode of a class that one slot keeps.
+/// Adds one to a counter of the calling thread's slot.
+#[inline]
+pub(super) fn count(slot: usize, counter: &AtomicU64) {
+    if slot >= slot::EXCLUSIVE {
+        counter.fetch_add(1, Ordering::Relaxed);
+    } else {
+        // Relaxed, and no locked instruction: this thread is the only writer. A reader that has
+        // seen the release of an acquisition also sees it here: the record of the release is a
+        // release store that comes later.
+        counter.store(
+            counter.load(Ordering::Relaxed).wrapping_add(1),
+            Ordering::Relaxed,
+        );
+    }
+}
+
+/// What a stripe is about: a mode of a lock, or the sleep of a condition variable, where an
+/// "acquisition" is a wait that begins and a "hold" the time asleep.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Row {
+    Write,
+    Read,
+    Upgradable,
+    Sleep,
+}
+
+pub(super) const ROWS: [Row; 4] = [Row::Write, Row::Read, Row::Upgradable, Row::Sleep];
+
+/// The statistics of one row of a class that one slot keeps.
 ///
 /// The owner of the slot is the only writer. In a shared slot several threads are: there the
 /// counters take atomic adds and the distributions a lock among their writers.
@@ -28,7 +56,7 @@ pub(crate) struct Stripe {
     hold: Samples,
     acquired: AtomicU64,
     class: &'static LockClass,
-    mode: Mode,
+    row: Row,
     slot: usize,
     try_failures: AtomicU64,
     timeouts: AtomicU64,
@@ -38,12 +66,12 @@ pub(crate) struct Stripe {
 }
 
 impl Stripe {
-    pub(super) fn new(class: &'static LockClass, mode: Mode, slot: usize) -> Self {
+    pub(super) fn new(class: &'static LockClass, row: Row, slot: usize) -> Self {
         Stripe {
             hold: Samples::new(),
             acquired: AtomicU64::new(0),
             class,
-            mode,
+            row,
             slot,
             try_failures: AtomicU64::new(0),
             timeouts: AtomicU64::new(0),
@@ -59,17 +87,7 @@ impl Stripe {
 
     #[inline]
     fn count(&self, counter: &AtomicU64) {
-        if self.is_shared() {
-            counter.fetch_add(1, Ordering::Relaxed);
-        } else {
-            // Relaxed, and no locked instruction: this thread is the only writer. A reader that
-            // has seen the release of an acquisition also sees it here: the record of the release
-            // is a release store that comes later.
-            counter.store(
-                counter.load(Ordering::Relaxed).wrapping_add(1),
-                Ordering::Relaxed,
-            );
-        }
+        count(self.slot, counter);
     }
 
     #[inline]
@@ -132,31 +150,31 @@ impl Stripe {
     #[cold]
     #[inline(never)]
     fn released_elsewhere(&self, start: u64, end: u64) {
-        let stripe = self.class.stats.stripe(self.class, self.mode);
+        let stripe = self.of(self.row);
         stripe.record(&stripe.hold, start, end);
     }
 
-    /// The stripe of the same thread and class for another mode.
-    pub(crate) fn of_mode(&self, mode: Mode) -> &'static Stripe {
-        self.class.stats.stripe(self.class, mode)
+    /// The calling thread's stripe of the same class for another row.
+    pub(crate) fn of(&self, row: Row) -> &'static Stripe {
+        self.class.stats.stripe(self.class, row)
     }
 
-    pub(super) fn read_distributions(&self, totals: &mut ModeTotals, scratch: &mut Scratch) {
+    pub(super) fn read_distributions(&self, totals: &mut RowTotals, scratch: &mut Scratch) {
         self.hold.read(&mut totals.hold, scratch);
         if let Some(blocked) = self.blocked() {
             blocked.read(&mut totals.blocked, scratch);
         }
     }
 
-    pub(super) fn read_counters(&self, totals: &mut ModeTotals) {
+    pub(super) fn read_counters(&self, totals: &mut RowTotals) {
         totals.acquisitions += self.acquired.load(Ordering::Relaxed);
         totals.try_failures += self.try_failures.load(Ordering::Relaxed);
         totals.timeouts += self.timeouts.load(Ordering::Relaxed);
     }
 }
 
-/// All stripes of a class and mode, added up.
-pub(crate) struct ModeTotals {
+/// All stripes of a class and row, added up.
+pub(crate) struct RowTotals {
     pub(crate) acquisitions: u64,
     pub(crate) try_failures: u64,
     pub(crate) timeouts: u64,
@@ -164,9 +182,9 @@ pub(crate) struct ModeTotals {
     pub(crate) blocked: Totals,
 }
 
-impl ModeTotals {
+impl RowTotals {
     pub(super) fn new() -> Self {
-        ModeTotals {
+        RowTotals {
             acquisitions: 0,
             try_failures: 0,
             timeouts: 0,

@@ -1,0 +1,73 @@
+//! Who holds a reentrant mutex, and which lock was asked.
+//!
+//! `lock_api`'s reentrant mutex calls its raw mutex for the outermost acquisition only, so the raw
+//! mutex cannot see the nested ones; and it hides both of its parts. What it does do on every call
+//! is ask its thread id. The id therefore knows the lock's class, and leaves word in a
+//! thread-local of which lock was asked last.
+
+use crate::class::{ClassCell, LockClass, LockKind};
+use lock_api::GetThreadId;
+use std::cell::Cell;
+use std::num::NonZeroUsize;
+use std::panic::Location;
+use std::ptr;
+
+thread_local! {
+    static LAST_ASKED: Cell<*const RawThreadId> = const { Cell::new(ptr::null()) };
+}
+
+/// The thread id under [`ReentrantMutex`](crate::ReentrantMutex).
+pub struct RawThreadId {
+    class: ClassCell,
+}
+
+impl RawThreadId {
+    pub(crate) const fn declared(class: &'static LockClass) -> Self {
+        RawThreadId {
+            class: ClassCell::declared(class),
+        }
+    }
+
+    pub(crate) const fn at_site(site: &'static Location<'static>) -> Self {
+        RawThreadId {
+            class: ClassCell::site(site),
+        }
+    }
+}
+
+// SAFETY: the id is parking_lot's.
+unsafe impl GetThreadId for RawThreadId {
+    #[allow(
+        clippy::declare_interior_mutable_const,
+        reason = "lock_api's way to say `new`"
+    )]
+    const INIT: Self = Self::at_site(Location::caller());
+
+    #[inline]
+    fn nonzero_thread_id(&self) -> NonZeroUsize {
+        LAST_ASKED.set(self);
+        parking_lot::RawThreadId::INIT.nonzero_thread_id()
+    }
+}
+
+/// Counts a nested acquisition of the lock for which `is_held_here` asks, if it says yes and
+/// `acquire` then succeeds.
+#[inline]
+pub(crate) fn counting_nested<G>(
+    is_held_here: impl FnOnce() -> bool,
+    acquire: impl FnOnce() -> Option<G>,
+) -> Option<G> {
+    let nested = is_held_here();
+    let asked = LAST_ASKED.get();
+    let guard = acquire()?;
+    if nested {
+        // SAFETY: `is_held_here` has just asked this very lock, through a reference that the
+        // caller still has.
+        let id = unsafe { &*asked };
+        let class = id.class.class_uncounted(LockKind::ReentrantMutex);
+        if class.is_on() {
+            class.stats.nested();
+        }
+    }
+    Some(guard)
+}
