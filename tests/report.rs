@@ -73,5 +73,5 @@ fn json_reads_back_as_it_was_written() {
 fn an_empty_snapshot_says_so() {
     let empty = known().since(&known());
     let text = empty.to_string();
-    assert!(text.starts_with("0 locks used in 0 ns\n"), "{text}");
+    assert!(text.starts_with("0 lock classes used in 0 ns\n"), "{text}");
 }

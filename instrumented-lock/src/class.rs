@@ -5,7 +5,8 @@
 //! text bounds; a lock itself carries one word, the [`ClassCell`].
 
 use crate::registry;
-use crate::stats::ClassStats;
+use crate::settings::HoldTiming;
+use crate::stats::{ClassStats, Timing, one_in};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -69,17 +70,23 @@ pub struct LockClass {
     name: &'static str,
     declared_at: &'static Location<'static>,
     kind: AtomicU8,
-    /// See [`State`].
+    /// [`NEW`], [`OFF`], [`EXACT`] or more.
     state: AtomicU8,
     pub(crate) stats: ClassStats,
 }
 
-/// Whether the class is in the registry, and if so whether its locks are observed.
-#[repr(u8)]
-enum State {
-    New = 0,
-    Off = 1,
-    On = 2,
+/// The class is not in the registry yet.
+const NEW: u8 = 0;
+/// Its locks are not observed.
+const OFF: u8 = 1;
+/// Its locks are observed and every hold is timed; above it, one hold in 2^(state − `EXACT`).
+const EXACT: u8 = 2;
+
+/// What the class's own settings say; `None` is what holds for all classes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OwnSettings {
+    pub(crate) is_off: bool,
+    pub(crate) timing: Option<HoldTiming>,
 }
 
 impl LockClass {
@@ -100,7 +107,7 @@ impl LockClass {
             name,
             declared_at,
             kind: AtomicU8::new(kind as u8),
-            state: AtomicU8::new(State::New as u8),
+            state: AtomicU8::new(NEW),
             stats: ClassStats::new(),
         }
     }
@@ -126,19 +133,52 @@ impl LockClass {
         self.kind.store(kind as u8, Ordering::Relaxed);
     }
 
+    /// Turns recording on or off for this class alone. Off for all, in the
+    /// [registry](crate::registry::set_enabled), is off for each.
+    pub fn set_enabled(&'static self, enabled: bool) {
+        registry::change_own(self, |own| own.is_off = !enabled);
+    }
+
+    /// Sets which holds of this class are timed; `None` goes back to what holds for
+    /// [all](crate::registry::set_hold_timing).
+    pub fn set_hold_timing(&'static self, timing: Option<HoldTiming>) {
+        registry::change_own(self, |own| own.timing = timing);
+    }
+
+    /// Whether its locks are observed.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
-        // Relaxed: a switch takes effect soon, not at once; nothing else hangs on it.
-        self.state.load(Ordering::Relaxed) == State::On as u8
+        // Relaxed, here and below: a switch takes effect soon, not at once; nothing else hangs on
+        // it.
+        self.state.load(Ordering::Relaxed) >= EXACT
+    }
+
+    /// How to record the hold that starts now; `None` where the locks are not observed.
+    #[inline]
+    pub(crate) fn timing(&self) -> Option<Timing> {
+        match self.state.load(Ordering::Relaxed) {
+            EXACT => Some(Timing::Exact),
+            NEW | OFF => None,
+            more => Some(sampled(more - EXACT)),
+        }
     }
 
     pub(crate) fn is_enrolled(&self) -> bool {
-        self.state.load(Ordering::Relaxed) != State::New as u8
+        self.state.load(Ordering::Relaxed) != NEW
     }
 
-    pub(crate) fn switch(&self, on: bool) {
-        let state = if on { State::On } else { State::Off };
-        self.state.store(state as u8, Ordering::Relaxed);
+    pub(crate) fn switch(&self, timing: Option<HoldTiming>) {
+        let state = timing.map_or(OFF, |timing| EXACT + timing.shift());
+        self.state.store(state, Ordering::Relaxed);
+    }
+}
+
+#[inline(never)]
+fn sampled(shift: u8) -> Timing {
+    if one_in(shift) {
+        Timing::ForMany(shift)
+    } else {
+        Timing::Untimed
     }
 }
 

@@ -80,6 +80,7 @@ pub mod registry;
 mod remutex;
 pub mod report;
 mod rwlock;
+mod settings;
 mod snapshot;
 mod stats;
 
@@ -120,6 +121,7 @@ pub use mutex::Mutex;
 pub use recursive_rwlock::RecursiveRwLock;
 pub use remutex::ReentrantMutex;
 pub use rwlock::RwLock;
+pub use settings::{HoldTiming, InvalidSetting};
 pub use snapshot::{Distribution, Location, LockSnapshot, ModeSnapshot, SleepSnapshot, Snapshot};
 pub use stats::Mode;
 

@@ -1,4 +1,5 @@
-//! The registry: every lock class of the process, and the snapshot of them all.
+//! The registry: every lock class of the process, what is recorded of it, and the snapshot of them
+//! all.
 //!
 //! Declared classes come from `inventory` at link time, so they are listed before their first use.
 //! A class also enrols itself at its first use, because a linked crate that nobody names can lose
@@ -6,33 +7,58 @@
 //!
 //! Nothing here runs while a lock of the user's is taken, except at the first use of an inner lock.
 
-use crate::class::{Declaration, LockClass, LockKind};
+use crate::class::{Declaration, LockClass, LockKind, OwnSettings};
 use crate::clock;
+use crate::settings::{HoldTiming, InvalidSetting, Settings};
 use crate::snapshot::{LockSnapshot, Snapshot};
 use std::collections::BTreeMap;
 use std::panic::Location;
+use std::ptr;
+
+pub use crate::settings::ENVIRONMENT_VARIABLE;
 
 /// An uninstrumented lock: the registry is below the locks it lists.
 static REGISTRY: parking_lot::Mutex<Registry> = parking_lot::Mutex::new(Registry {
     classes: Vec::new(),
     sites: BTreeMap::new(),
     declarations_listed: false,
-    is_off: false,
+    settings: None,
+    environment_error: None,
 });
 
 struct Registry {
-    classes: Vec<&'static LockClass>,
+    classes: Vec<Entry>,
     /// One class for a place in the source, however many copies of the [`Location`] there are.
     sites: BTreeMap<&'static Location<'static>, &'static LockClass>,
     declarations_listed: bool,
-    is_off: bool,
+    /// `None` until the environment has been asked.
+    settings: Option<Settings>,
+    environment_error: Option<InvalidSetting>,
+}
+
+struct Entry {
+    class: &'static LockClass,
+    own: OwnSettings,
+}
+
+impl Entry {
+    fn apply(&self, settings: Settings) {
+        let is_on = !settings.is_off && !self.own.is_off;
+        self.class
+            .switch(is_on.then(|| self.own.timing.unwrap_or(settings.timing)));
+    }
 }
 
 impl Registry {
     fn enrol(&mut self, class: &'static LockClass) {
         if !class.is_enrolled() {
-            self.classes.push(class);
-            class.switch(!self.is_off);
+            let settings = self.settings();
+            let entry = Entry {
+                class,
+                own: OwnSettings::default(),
+            };
+            entry.apply(settings);
+            self.classes.push(entry);
         }
     }
 
@@ -44,6 +70,27 @@ impl Registry {
             }
         }
     }
+
+    fn settings(&mut self) -> Settings {
+        *self.settings.get_or_insert_with(|| {
+            let text = std::env::var(ENVIRONMENT_VARIABLE).unwrap_or_default();
+            text.parse().unwrap_or_else(|error| {
+                eprintln!("{ENVIRONMENT_VARIABLE}: {error}");
+                self.environment_error = Some(error);
+                Settings::default()
+            })
+        })
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut Settings)) {
+        self.enrol_declarations();
+        let mut settings = self.settings();
+        change(&mut settings);
+        self.settings = Some(settings);
+        for entry in &self.classes {
+            entry.apply(settings);
+        }
+    }
 }
 
 /// Every lock class of the program, by name: all that `#[instrumented]` declares, used or not, and
@@ -53,7 +100,7 @@ impl Registry {
 pub fn classes() -> Vec<&'static LockClass> {
     let mut registry = REGISTRY.lock();
     registry.enrol_declarations();
-    let mut classes = registry.classes.clone();
+    let mut classes: Vec<_> = registry.classes.iter().map(|entry| entry.class).collect();
     drop(registry);
     classes.sort_by_key(|class| (class.name(), class.declared_at()));
     classes
@@ -72,7 +119,14 @@ pub fn classes() -> Vec<&'static LockClass> {
 pub fn snapshot() -> Snapshot {
     clock::refine();
     let locks = classes().into_iter().map(LockSnapshot::of).collect();
-    Snapshot::new(clock::since_start(), is_enabled(), locks)
+    let error = REGISTRY.lock().environment_error.clone();
+    let environment = error.map(|error| format!("{ENVIRONMENT_VARIABLE}: {error}"));
+    Snapshot::new(
+        clock::since_start(),
+        is_enabled(),
+        environment.into_iter().collect(),
+        locks,
+    )
 }
 
 /// Turns recording on (as it is from the start) or off, for all locks of the process.
@@ -82,18 +136,39 @@ pub fn snapshot() -> Snapshot {
 /// balanced; the release of one that was not, after recording has been turned on in mid-hold, is
 /// counted as [unmatched](LockSnapshot::unmatched) and recorded nowhere else. Other threads notice
 /// the switch within some nanoseconds.
+///
+/// A process can also [start](ENVIRONMENT_VARIABLE) with recording off.
 pub fn set_enabled(enabled: bool) {
-    let mut registry = REGISTRY.lock();
-    registry.enrol_declarations();
-    registry.is_off = !enabled;
-    for class in &registry.classes {
-        class.switch(enabled);
-    }
+    REGISTRY
+        .lock()
+        .change(|settings| settings.is_off = !enabled);
 }
 
 /// Whether recording is on; see [`set_enabled`].
 pub fn is_enabled() -> bool {
-    !REGISTRY.lock().is_off
+    !REGISTRY.lock().settings().is_off
+}
+
+/// Sets which holds are timed, for all classes that do not have it
+/// [set for themselves](LockClass::set_hold_timing). Every one is, from the start, unless the
+/// [environment](ENVIRONMENT_VARIABLE) says otherwise.
+pub fn set_hold_timing(timing: HoldTiming) {
+    REGISTRY.lock().change(|settings| settings.timing = timing);
+}
+
+/// Changes what the class itself says.
+pub(crate) fn change_own(class: &'static LockClass, change: impl FnOnce(&mut OwnSettings)) {
+    let mut registry = REGISTRY.lock();
+    registry.enrol(class);
+    let settings = registry.settings();
+    let entry = registry
+        .classes
+        .iter_mut()
+        .find(|entry| ptr::eq(entry.class, class));
+    if let Some(entry) = entry {
+        change(&mut entry.own);
+        entry.apply(settings);
+    }
 }
 
 /// Lists the class if it is not listed yet. Called before the first acquisition of every lock.

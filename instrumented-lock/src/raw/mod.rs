@@ -16,7 +16,7 @@ pub(crate) use thread_id::counting_nested;
 
 use crate::class::{ClassCell, LockClass, LockKind};
 use crate::clock;
-use crate::stats::{Row, Stripe};
+use crate::stats::{Row, Stripe, Timing};
 use std::marker::PhantomData;
 use std::panic::Location;
 
@@ -143,13 +143,15 @@ pub struct Held<G> {
 struct Observed {
     /// Where it was counted: the acquiring thread's stripe.
     stripe: &'static Stripe,
-    /// The clock when it was made, in ticks.
+    timing: Timing,
+    /// The clock when it was made, in ticks; 0 where it is not timed.
     at: u64,
 }
 
 impl std::fmt::Debug for Observed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Observed")
+            .field("timing", &self.timing)
             .field("at", &self.at)
             .finish_non_exhaustive()
     }
@@ -158,10 +160,37 @@ impl std::fmt::Debug for Observed {
 impl Observed {
     /// Counts an acquisition that did not have to wait.
     #[inline]
-    fn now(stripe: &'static Stripe) -> Self {
-        let at = clock::now();
+    fn now(stripe: &'static Stripe, timing: Timing) -> Self {
+        let at = match timing {
+            Timing::Untimed => 0,
+            Timing::Exact | Timing::ForMany(_) => clock::now(),
+        };
         stripe.acquired();
-        Observed { stripe, at }
+        Observed { stripe, timing, at }
+    }
+
+    /// The end of its hold.
+    #[inline]
+    fn ended(self, end: u64) {
+        let Observed { stripe, timing, at } = self;
+        match timing {
+            Timing::Exact => stripe.released(at, end),
+            Timing::ForMany(shift) => stripe.released_sampled(at, end, Some(shift)),
+            Timing::Untimed => stripe.released_sampled(at, end, None),
+        }
+    }
+
+    /// Ends this hold and starts one of another row, both `now`.
+    #[inline]
+    fn succeed(self, now: u64, to: Row) -> Observed {
+        let stripe = self.stripe.of(to);
+        stripe.acquired();
+        self.ended(now);
+        Observed {
+            stripe,
+            at: now,
+            ..self
+        }
     }
 }
 
@@ -175,12 +204,13 @@ impl<G> Held<G> {
 }
 
 impl<R, K: Kinds> Instrumented<R, K> {
-    /// The stripe to record in, or `None` where recording is off. Before the first acquisition of a
+    /// Where and how to record, or `None` where recording is off. Before the first acquisition of a
     /// lock this finds its class, before a thread's first of a class it allocates.
     #[inline]
-    fn stripe(&self, kind: LockKind, row: Row) -> Option<&'static Stripe> {
+    fn observe(&self, kind: LockKind, row: Row) -> Option<(&'static Stripe, Timing)> {
         let class = self.class.class(kind);
-        class.is_on().then(|| class.stats.stripe(class, row))
+        let timing = class.timing()?;
+        Some((class.stats.stripe(class, row), timing))
     }
 
     /// Acquires: `now` is the immediate attempt, `wait` what follows when that fails and may give
@@ -193,17 +223,19 @@ impl<R, K: Kinds> Instrumented<R, K> {
         now: impl FnOnce(&R) -> Option<G>,
         wait: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
-        let Some(stripe) = self.stripe(kind, row) else {
-            return now(&self.raw)
-                .or_else(|| wait(&self.raw))
-                .map(Held::unobserved);
+        let Some((stripe, timing)) = self.observe(kind, row) else {
+            let inner = now(&self.raw).or_else(|| wait(&self.raw))?;
+            return Some(Held {
+                inner,
+                observed: None,
+            });
         };
         match now(&self.raw) {
-            Some(inner) => Some(Held {
-                inner,
-                observed: Some(Observed::now(stripe)),
-            }),
-            None => self.acquire_blocking(stripe, wait),
+            Some(inner) => {
+                let observed = Some(Observed::now(stripe, timing));
+                Some(Held { inner, observed })
+            }
+            None => self.acquire_blocking(stripe, timing, wait),
         }
     }
 
@@ -212,6 +244,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     fn acquire_blocking<G>(
         &self,
         stripe: &'static Stripe,
+        timing: Timing,
         wait: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
         stripe.prepare_to_block();
@@ -222,10 +255,8 @@ impl<R, K: Kinds> Instrumented<R, K> {
         };
         let at = clock::now();
         stripe.acquired_after(start, at);
-        Some(Held {
-            inner,
-            observed: Some(Observed { stripe, at }),
-        })
+        let observed = Some(Observed { stripe, timing, at });
+        Some(Held { inner, observed })
     }
 
     /// Attempts to acquire, without waiting.
@@ -236,34 +267,49 @@ impl<R, K: Kinds> Instrumented<R, K> {
         row: Row,
         now: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
-        let Some(stripe) = self.stripe(kind, row) else {
-            return now(&self.raw).map(Held::unobserved);
+        let observe = self.observe(kind, row);
+        let inner = now(&self.raw);
+        let Some((stripe, timing)) = observe else {
+            return inner.map(Held::unobserved);
         };
-        let Some(inner) = now(&self.raw) else {
+        let Some(inner) = inner else {
             stripe.try_failed();
             return None;
         };
-        Some(Held {
-            inner,
-            observed: Some(Observed::now(stripe)),
-        })
+        let observed = Some(Observed::now(stripe, timing));
+        Some(Held { inner, observed })
     }
 
     /// Releases with `unlock`, then records the hold.
     #[inline]
     fn release<G>(&self, held: Held<G>, unlock: impl FnOnce(&R, G)) {
         match held.observed {
-            Some(Observed { stripe, at }) => {
+            Some(Observed {
+                stripe,
+                timing: Timing::Exact,
+                at,
+            }) => {
                 let end = clock::now();
                 unlock(&self.raw, held.inner);
                 // From here on the lock may be gone: another thread may have freed it.
                 stripe.released(at, end);
             }
+            Some(observed) => self.release_sampled(observed, held.inner, unlock),
             None => self.release_unobserved(held.inner, unlock),
         }
     }
 
-    #[cold]
+    #[inline(never)]
+    fn release_sampled<G>(&self, observed: Observed, inner: G, unlock: impl FnOnce(&R, G)) {
+        let end = match observed.timing {
+            Timing::Untimed => 0,
+            Timing::Exact | Timing::ForMany(_) => clock::now(),
+        };
+        unlock(&self.raw, inner);
+        observed.ended(end);
+    }
+
+    #[inline(never)]
     fn release_unobserved<G>(&self, inner: G, unlock: impl FnOnce(&R, G)) {
         // Read before the unlock, after which the lock may be gone.
         let class = self.class.resolved();
@@ -277,26 +323,13 @@ impl<R, K: Kinds> Instrumented<R, K> {
     /// and another starts at the same moment. `convert` must not wait.
     #[inline]
     fn convert<G, H>(&self, held: Held<G>, to: Row, convert: impl FnOnce(&R, G) -> H) -> Held<H> {
-        let Some(Observed { stripe, at }) = held.observed else {
-            return Held::unobserved(convert(&self.raw, held.inner));
+        let now = if held.observed.is_some() {
+            clock::now()
+        } else {
+            0
         };
-        let now = clock::now();
         let inner = convert(&self.raw, held.inner);
-        Held {
-            inner,
-            observed: Some(succeed(stripe, at, now, to)),
-        }
-    }
-}
-
-/// Ends the hold that started at `at` and starts one of mode `to`, both `now`.
-#[inline]
-fn succeed(stripe: &'static Stripe, at: u64, now: u64, to: Row) -> Observed {
-    let next = stripe.of(to);
-    next.acquired();
-    stripe.released(at, now);
-    Observed {
-        stripe: next,
-        at: now,
+        let observed = held.observed.map(|observed| observed.succeed(now, to));
+        Held { inner, observed }
     }
 }

@@ -1,6 +1,6 @@
 //! `lock_api`'s reader-writer traits for an instrumented raw lock.
 
-use super::{Held, Instrumented, Kinds, Observed, succeed};
+use super::{Held, Instrumented, Kinds, Observed};
 use crate::clock;
 use crate::stats::Row;
 use lock_api::{
@@ -152,7 +152,7 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
         held: Held<R::UpgradableGuard>,
         wait: impl FnOnce(&R, R::UpgradableGuard) -> Result<R::ExclusiveGuard, R::UpgradableGuard>,
     ) -> Result<Held<R::ExclusiveGuard>, Held<R::UpgradableGuard>> {
-        let Some(observed @ Observed { stripe, at }) = held.observed else {
+        let Some(observed) = held.observed else {
             return wait(&self.raw, held.inner)
                 .map(Held::unobserved)
                 .map_err(Held::unobserved);
@@ -161,32 +161,29 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
         // SAFETY: `R` is held upgradably with the inner state.
         let inner = match unsafe { self.raw.try_upgrade(held.inner) } {
             Ok(inner) => {
-                let observed = Some(succeed(stripe, at, start, Row::Write));
+                let observed = Some(observed.succeed(start, Row::Write));
                 return Ok(Held { inner, observed });
             }
             Err(inner) => inner,
         };
-        let next = stripe.of(Row::Write);
-        next.prepare_to_block();
+        let stripe = observed.stripe.of(Row::Write);
+        stripe.prepare_to_block();
         match wait(&self.raw, inner) {
             Ok(inner) => {
-                let end = clock::now();
-                next.acquired_after(start, end);
-                stripe.released(at, start);
-                Ok(Held {
-                    inner,
-                    observed: Some(Observed {
-                        stripe: next,
-                        at: end,
-                    }),
-                })
+                let at = clock::now();
+                stripe.acquired_after(start, at);
+                observed.ended(start);
+                let observed = Some(Observed {
+                    stripe,
+                    at,
+                    ..observed
+                });
+                Ok(Held { inner, observed })
             }
             Err(inner) => {
-                next.timed_out();
-                Err(Held {
-                    inner,
-                    observed: Some(observed),
-                })
+                stripe.timed_out();
+                let observed = Some(observed);
+                Err(Held { inner, observed })
             }
         }
     }
@@ -233,7 +230,7 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
         &self,
         guard: Self::UpgradableGuard,
     ) -> Result<Self::ExclusiveGuard, Self::UpgradableGuard> {
-        let Some(observed @ Observed { stripe, at }) = guard.observed else {
+        let Some(observed) = guard.observed else {
             // SAFETY: as for `unlock_shared`.
             let tried = unsafe { self.raw.try_upgrade(guard.inner) };
             return tried.map(Held::unobserved).map_err(Held::unobserved);
@@ -241,16 +238,14 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
         let now = clock::now();
         // SAFETY: as for `unlock_shared`.
         match unsafe { self.raw.try_upgrade(guard.inner) } {
-            Ok(inner) => Ok(Held {
-                inner,
-                observed: Some(succeed(stripe, at, now, Row::Write)),
-            }),
+            Ok(inner) => {
+                let observed = Some(observed.succeed(now, Row::Write));
+                Ok(Held { inner, observed })
+            }
             Err(inner) => {
-                stripe.of(Row::Write).try_failed();
-                Err(Held {
-                    inner,
-                    observed: Some(observed),
-                })
+                observed.stripe.of(Row::Write).try_failed();
+                let observed = Some(observed);
+                Err(Held { inner, observed })
             }
         }
     }

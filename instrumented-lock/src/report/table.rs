@@ -58,25 +58,27 @@ pub fn table_with(snapshot: &Snapshot, options: TableOptions) -> String {
     out
 }
 
-/// Prints the [`table`] to standard output, in colour where that is a terminal and the environment
-/// variable `NO_COLOR` is not set.
+impl TableOptions {
+    /// In colour where standard output is a terminal and the environment variable `NO_COLOR` is
+    /// not set.
+    pub fn for_stdout() -> Self {
+        let asked_not_to = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let colour = std::io::stdout().is_terminal() && !asked_not_to;
+        TableOptions {
+            colour,
+            wide: false,
+        }
+    }
+}
+
+/// Prints the [`table`] to standard output, [in colour](TableOptions::for_stdout) on a terminal.
 ///
 /// # Errors
 ///
 /// What writing to standard output gives: a closed pipe, a full disk.
 pub fn print(snapshot: &Snapshot) -> std::io::Result<()> {
-    let mut stdout = std::io::stdout().lock();
-    let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    stdout.write_all(
-        table_with(
-            snapshot,
-            TableOptions {
-                colour,
-                wide: false,
-            },
-        )
-        .as_bytes(),
-    )
+    let table = table_with(snapshot, TableOptions::for_stdout());
+    std::io::stdout().write_all(table.as_bytes())
 }
 
 fn is_used(mode: &ModeSnapshot) -> bool {
@@ -90,17 +92,14 @@ fn total(lock: &LockSnapshot, of: impl Fn(&ModeSnapshot) -> &Distribution) -> Du
 }
 
 fn title(snapshot: &Snapshot, used: usize) -> String {
-    let locks = if used == 1 {
-        "1 lock".to_owned()
-    } else {
-        format!("{} locks", count(used as u64))
-    };
+    let classes = if used == 1 { "class" } else { "classes" };
     let off = if snapshot.is_enabled() {
         ""
     } else {
         "; recording is off"
     };
-    format!("{locks} used in {}{off}\n", time(snapshot.elapsed()))
+    let (n, elapsed) = (count(used as u64), time(snapshot.elapsed()));
+    format!("{n} lock {classes} used in {elapsed}{off}\n")
 }
 
 const NARROW_LABEL: usize = 28;

@@ -46,6 +46,7 @@ use std::time::Duration;
 ///       "acquisitions": 3,
 ///       "try_failures": 0,
 ///       "timeouts": 0,
+///       "releases": 3,
 ///       "hold": {                      and "blocked" and "wait", of the same form
 ///         "count": 3,
 ///         "sum_ns": 570,
@@ -75,11 +76,18 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    pub(crate) fn new(elapsed: Duration, enabled: bool, locks: Vec<LockSnapshot>) -> Self {
+    /// `locks` are sorted by name and declaration site.
+    pub(crate) fn new(
+        elapsed: Duration,
+        enabled: bool,
+        mut diagnostics: Vec<String>,
+        locks: Vec<LockSnapshot>,
+    ) -> Self {
+        diagnostics.extend(name_clashes(&locks));
         Snapshot {
             elapsed,
             enabled,
-            diagnostics: name_clashes(&locks),
+            diagnostics,
             locks,
         }
     }
@@ -129,7 +137,9 @@ impl Snapshot {
         tails.next().filter(|_| tails.next().is_none())
     }
 
-    /// What is wrong with the lock declarations: two classes that claim one name, with both places.
+    /// What is wrong with the declarations and settings, in sentences: two classes that claim one
+    /// name, with both places; an [environment variable](crate::registry::ENVIRONMENT_VARIABLE) that
+    /// says nothing.
     pub fn diagnostics(&self) -> &[String] {
         &self.diagnostics
     }
@@ -174,11 +184,19 @@ impl Snapshot {
                 .cloned(),
         );
         locks.sort_by(|a, b| a.identity().cmp(&b.identity()));
-        Snapshot::new(
-            self.elapsed.max(other.elapsed),
-            self.enabled || other.enabled,
+        let mut diagnostics: Vec<_> = [self, other]
+            .iter()
+            .flat_map(|one| one.diagnostics.iter().cloned())
+            .collect();
+        diagnostics.extend(name_clashes(&locks));
+        diagnostics.sort();
+        diagnostics.dedup();
+        Snapshot {
+            elapsed: self.elapsed.max(other.elapsed),
+            enabled: self.enabled || other.enabled,
+            diagnostics,
             locks,
-        )
+        }
     }
 
     fn find(&self, lock: &LockSnapshot) -> Option<&LockSnapshot> {

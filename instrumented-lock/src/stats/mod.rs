@@ -1,18 +1,21 @@
 //! The statistics of a class: stripes by thread slot and mode, made at first touch.
 //!
 //! `slot` says which stripe a thread may write, `stripe` what it keeps, `samples` how a
-//! distribution is written and read, `histogram` where the bucket boundaries lie.
+//! distribution is written and read, `histogram` where the bucket boundaries lie, `sampling` which
+//! holds are timed where not all are.
 
 mod histogram;
 mod samples;
+mod sampling;
 mod slot;
 mod stripe;
 mod sync;
 
 pub(crate) use histogram::{BUCKETS, bucket_of, middle, upper_bound};
 pub(crate) use samples::Totals;
+pub(crate) use sampling::one_in;
 pub use stripe::Mode;
-pub(crate) use stripe::{Row, RowTotals, Stripe};
+pub(crate) use stripe::{Row, RowTotals, Stripe, Timing};
 
 use crate::class::LockClass;
 use crossbeam_utils::CachePadded;

@@ -32,6 +32,8 @@ pub(super) struct Samples {
     squares_high: AtomicU64,
     min: AtomicU64,
     max: AtomicU64,
+    /// How much of `count` are weights of samples that stand for several.
+    weights: AtomicU64,
     buckets: [AtomicU32; BUCKETS],
     /// How often each bucket has passed 2^32; null until one does (after 4 · 10^9 samples).
     wraps: AtomicPtr<[AtomicU32; BUCKETS]>,
@@ -45,6 +47,7 @@ pub(super) struct Scratch {
     squares: u128,
     min: u64,
     max: u64,
+    weights: u64,
     pending: u64,
     filled: Range<usize>,
     /// Valid inside `filled`.
@@ -59,6 +62,7 @@ impl Scratch {
             squares: 0,
             min: u64::MAX,
             max: 0,
+            weights: 0,
             pending: NONE,
             filled: 0..0,
             buckets: Box::new([0; BUCKETS]),
@@ -74,6 +78,8 @@ pub(crate) struct Totals {
     pub(crate) squares: u128,
     pub(crate) min: u64,
     pub(crate) max: u64,
+    /// How much of `count` are weights of samples that stand for several.
+    pub(crate) weights: u64,
     pub(crate) buckets: Box<[u64; BUCKETS]>,
 }
 
@@ -85,6 +91,7 @@ impl Totals {
             squares: 0,
             min: u64::MAX,
             max: 0,
+            weights: 0,
             buckets: Box::new([0; BUCKETS]),
         }
     }
@@ -96,6 +103,7 @@ impl Totals {
         self.squares = self.squares.saturating_add(copy.squares);
         self.min = self.min.min(copy.min);
         self.max = self.max.max(copy.max);
+        self.weights += copy.weights;
         let range = copy.filled.clone();
         for (bucket, n) in self.buckets[range.clone()]
             .iter_mut()
@@ -143,6 +151,7 @@ impl Samples {
             squares_high: AtomicU64::new(0),
             min: AtomicU64::new(u64::MAX),
             max: AtomicU64::new(0),
+            weights: AtomicU64::new(0),
             buckets: std::array::from_fn(|_| AtomicU32::new(0)),
             wraps: AtomicPtr::new(std::ptr::null_mut()),
         }
@@ -151,30 +160,50 @@ impl Samples {
     /// Records one sample. Only one thread at a time may call this; the others read.
     #[inline]
     pub(super) fn record(&self, ns: u64) {
+        self.write(|| {
+            let previous = self.pending.load(Ordering::Relaxed);
+            if previous != NONE {
+                self.keep(previous, 0);
+            }
+            self.pending.store(ns.min(NONE - 1), Ordering::Relaxed);
+        });
+    }
+
+    /// Records one sample that stands for 2^`shift`. Only one thread at a time may call this or
+    /// [`record`](Self::record).
+    pub(super) fn record_for_many(&self, ns: u64, shift: u8) {
+        self.write(|| {
+            self.keep(ns.min(NONE - 1), shift);
+            add(&self.weights, 1 << shift);
+        });
+    }
+
+    /// Runs `change` so that a reader sees all of it or none.
+    #[inline]
+    fn write(&self, change: impl FnOnce()) {
         let sequence = self.sequence.load(Ordering::Relaxed);
         self.sequence
             .store(sequence.wrapping_add(1), Ordering::Relaxed);
         // A reader that sees any store below also sees the odd sequence: its acquire fence, after
         // its loads, pairs with this one.
         fence(Ordering::Release);
-        let previous = self.pending.load(Ordering::Relaxed);
-        if previous != NONE {
-            self.keep(previous);
-        }
-        self.pending.store(ns.min(NONE - 1), Ordering::Relaxed);
+        change();
         // Release: a reader that sees this even sequence sees everything stored above.
         self.sequence
             .store(sequence.wrapping_add(2), Ordering::Release);
     }
 
+    /// Puts 2^`shift` samples of `ns` where they belong.
     #[inline]
-    fn keep(&self, ns: u64) {
-        add(&self.count, 1);
-        let sum = self.sum.load(Ordering::Relaxed).saturating_add(ns);
+    fn keep(&self, ns: u64, shift: u8) {
+        let weight = 1u32 << shift;
+        add(&self.count, u64::from(weight));
+        let sum = self.sum.load(Ordering::Relaxed);
+        let sum = sum.saturating_add(ns.saturating_mul(u64::from(weight)));
         self.sum.store(sum, Ordering::Relaxed);
         let old = u128::from(self.squares_high.load(Ordering::Relaxed)) << 64
             | u128::from(self.squares_low.load(Ordering::Relaxed));
-        let squares = old.saturating_add(square(ns));
+        let squares = old.saturating_add(square(ns).saturating_mul(u128::from(weight)));
         #[expect(
             clippy::cast_possible_truncation,
             reason = "the two halves of 128 bits"
@@ -191,9 +220,9 @@ impl Samples {
             self.max.store(ns, Ordering::Relaxed);
         }
         let bucket = &self.buckets[bucket_of(ns)];
-        let n = bucket.load(Ordering::Relaxed).wrapping_add(1);
+        let (n, wrapped) = bucket.load(Ordering::Relaxed).overflowing_add(weight);
         bucket.store(n, Ordering::Relaxed);
-        if n == 0 {
+        if wrapped {
             self.wrap(bucket_of(ns));
         }
     }
@@ -244,6 +273,7 @@ impl Samples {
             | u128::from(self.squares_low.load(Ordering::Relaxed));
         to.min = self.min.load(Ordering::Relaxed);
         to.max = self.max.load(Ordering::Relaxed);
+        to.weights = self.weights.load(Ordering::Relaxed);
         to.pending = self.pending.load(Ordering::Relaxed);
         // Only buckets between these two can hold a sample: most stripes fill a few octaves.
         to.filled = if to.count > 0 && to.min <= to.max {

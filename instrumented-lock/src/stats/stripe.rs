@@ -24,16 +24,24 @@ pub enum Mode {
 #[inline]
 pub(super) fn count(slot: usize, counter: &AtomicU64) {
     if slot >= slot::EXCLUSIVE {
-        counter.fetch_add(1, Ordering::Relaxed);
+        counter.fetch_add(1, Ordering::Release);
     } else {
-        // Relaxed, and no locked instruction: this thread is the only writer. A reader that has
-        // seen the release of an acquisition also sees it here: the record of the release is a
-        // release store that comes later.
-        counter.store(
-            counter.load(Ordering::Relaxed).wrapping_add(1),
-            Ordering::Relaxed,
-        );
+        // No locked instruction: this thread is the only writer. Release: a reader that has seen a
+        // release counted also sees its acquisition, which came before.
+        let n = counter.load(Ordering::Relaxed).wrapping_add(1);
+        counter.store(n, Ordering::Release);
     }
+}
+
+/// How a hold is recorded. Decided when it starts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Timing {
+    /// Its time is measured.
+    Exact,
+    /// Its time is measured and stands for 2^this holds.
+    ForMany(u8),
+    /// It is counted only.
+    Untimed,
 }
 
 /// What a stripe is about: a mode of a lock, or the sleep of a condition variable, where an
@@ -60,6 +68,8 @@ pub(crate) struct Stripe {
     slot: usize,
     try_failures: AtomicU64,
     timeouts: AtomicU64,
+    /// Releases of holds whose timing was not exact.
+    sampled_releases: AtomicU64,
     /// Made before the first wait.
     blocked: AtomicPtr<Samples>,
     writers: parking_lot::Mutex<()>,
@@ -75,6 +85,7 @@ impl Stripe {
             slot,
             try_failures: AtomicU64::new(0),
             timeouts: AtomicU64::new(0),
+            sampled_releases: AtomicU64::new(0),
             blocked: AtomicPtr::new(ptr::null_mut()),
             writers: parking_lot::Mutex::new(()),
         }
@@ -91,14 +102,18 @@ impl Stripe {
     }
 
     #[inline]
-    fn record(&self, samples: &Samples, start: u64, end: u64) {
-        let ns =
-            clock::nanoseconds(start, end).unwrap_or_else(|| self.class.stats.clock_ran_back());
+    fn nanoseconds(&self, start: u64, end: u64) -> u64 {
+        clock::nanoseconds(start, end).unwrap_or_else(|| self.class.stats.clock_ran_back())
+    }
+
+    /// Calls `record` as the only writer.
+    #[inline]
+    fn alone(&self, record: impl FnOnce()) {
         if self.is_shared() {
             let _writers = self.writers.lock();
-            samples.record(ns);
+            record();
         } else {
-            samples.record(ns);
+            record();
         }
     }
 
@@ -132,16 +147,18 @@ impl Stripe {
     pub(crate) fn acquired_after(&self, start: u64, end: u64) {
         self.count(&self.acquired);
         if let Some(blocked) = self.blocked() {
-            self.record(blocked, start, end);
+            let ns = self.nanoseconds(start, end);
+            self.alone(|| blocked.record(ns));
         }
     }
 
-    /// The end of a hold. `self` is the stripe of the acquisition; the release is recorded in the
-    /// stripe of the thread that makes it.
+    /// The end of a hold whose timing was exact. `self` is the stripe of the acquisition; the
+    /// release is recorded in the stripe of the thread that makes it.
     #[inline]
     pub(crate) fn released(&self, start: u64, end: u64) {
         if slot::current() == self.slot {
-            self.record(&self.hold, start, end);
+            let ns = self.nanoseconds(start, end);
+            self.alone(|| self.hold.record(ns));
         } else {
             self.released_elsewhere(start, end);
         }
@@ -151,7 +168,18 @@ impl Stripe {
     #[inline(never)]
     fn released_elsewhere(&self, start: u64, end: u64) {
         let stripe = self.of(self.row);
-        stripe.record(&stripe.hold, start, end);
+        let ns = stripe.nanoseconds(start, end);
+        stripe.alone(|| stripe.hold.record(ns));
+    }
+
+    /// The end of any other hold; with `shift`, of one that stands for 2^`shift`.
+    pub(crate) fn released_sampled(&self, start: u64, end: u64, shift: Option<u8>) {
+        let stripe = self.of(self.row);
+        stripe.count(&stripe.sampled_releases);
+        if let Some(shift) = shift {
+            let ns = stripe.nanoseconds(start, end);
+            stripe.alone(|| stripe.hold.record_for_many(ns, shift));
+        }
     }
 
     /// The calling thread's stripe of the same class for another row.
@@ -164,6 +192,7 @@ impl Stripe {
         if let Some(blocked) = self.blocked() {
             blocked.read(&mut totals.blocked, scratch);
         }
+        totals.sampled_releases += self.sampled_releases.load(Ordering::Acquire);
     }
 
     pub(super) fn read_counters(&self, totals: &mut RowTotals) {
@@ -178,6 +207,7 @@ pub(crate) struct RowTotals {
     pub(crate) acquisitions: u64,
     pub(crate) try_failures: u64,
     pub(crate) timeouts: u64,
+    sampled_releases: u64,
     pub(crate) hold: Totals,
     pub(crate) blocked: Totals,
 }
@@ -188,8 +218,14 @@ impl RowTotals {
             acquisitions: 0,
             try_failures: 0,
             timeouts: 0,
+            sampled_releases: 0,
             hold: Totals::new(),
             blocked: Totals::new(),
         }
+    }
+
+    /// All releases, however they were timed.
+    pub(crate) fn releases(&self) -> u64 {
+        self.hold.count - self.hold.weights + self.sampled_releases
     }
 }

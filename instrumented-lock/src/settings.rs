@@ -1,0 +1,152 @@
+//! What is recorded: [`HoldTiming`], and the environment variable that sets it from outside.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The environment variable that says how a process starts; read at the first use of a lock or of
+/// the registry.
+///
+/// | value | |
+/// |---|---|
+/// | `on` or `exact`, or not set | everything is recorded and every hold timed |
+/// | `off` | nothing is recorded until [`set_enabled`](crate::registry::set_enabled) says so |
+/// | `1/64` or another power of two up to `1/1048576` | one hold in so many is timed |
+///
+/// Any other value is said on standard error and among the
+/// [diagnostics](crate::Snapshot::diagnostics) of every snapshot, and counts as not set.
+pub const ENVIRONMENT_VARIABLE: &str = "INSTRUMENTED_LOCK";
+
+/// Which holds are timed.
+///
+/// Counts are exact in any case, waits too; only the distribution of holds becomes an estimate. A
+/// hold that is timed stands for as many as it was chosen from, so sum, mean, deviation and
+/// quantiles stay unbiased; minimum and maximum are those of the timed ones. Holds are chosen
+/// independently at random.
+///
+/// ```
+/// use instrumented_lock::HoldTiming;
+///
+/// assert_eq!(HoldTiming::one_in(64)?, "1/64".parse()?);
+/// assert!(HoldTiming::one_in(100).is_err());
+/// # Ok::<(), instrumented_lock::InvalidSetting>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct HoldTiming {
+    /// One in 2^this.
+    shift: u8,
+}
+
+/// One in 2^20; with more, a sample would stand for more than most locks see.
+const MOST: u8 = 20;
+
+impl HoldTiming {
+    /// Every hold is timed: two clock reads for each.
+    pub const EXACT: HoldTiming = HoldTiming { shift: 0 };
+
+    /// One hold in `n` is timed.
+    ///
+    /// # Errors
+    ///
+    /// Where `n` is not a power of two from 1 to 1,048,576.
+    pub fn one_in(n: u32) -> Result<HoldTiming, InvalidSetting> {
+        let shift = u8::try_from(n.trailing_zeros()).unwrap_or(u8::MAX);
+        if n.is_power_of_two() && shift <= MOST {
+            Ok(HoldTiming { shift })
+        } else {
+            Err(InvalidSetting(format!("1/{n}")))
+        }
+    }
+
+    pub(crate) fn shift(self) -> u8 {
+        self.shift
+    }
+}
+
+/// `exact`, or `1/64` and its like.
+impl FromStr for HoldTiming {
+    type Err = InvalidSetting;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let invalid = || InvalidSetting(text.to_owned());
+        match text {
+            "exact" => Ok(HoldTiming::EXACT),
+            _ => {
+                let n = text.strip_prefix("1/").and_then(|n| n.parse().ok());
+                HoldTiming::one_in(n.ok_or_else(invalid)?).map_err(|_| invalid())
+            }
+        }
+    }
+}
+
+/// A setting that is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidSetting(String);
+
+impl fmt::Display for InvalidSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` is no setting for lock recording; write `on`, `off`, `exact`, or `1/N` with N a \
+             power of two up to 1048576",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for InvalidSetting {}
+
+/// What holds for all classes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) is_off: bool,
+    pub(crate) timing: HoldTiming,
+}
+
+impl FromStr for Settings {
+    type Err = InvalidSetting;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.trim() {
+            "off" => Ok(Settings {
+                is_off: true,
+                ..Settings::default()
+            }),
+            "on" | "" => Ok(Settings::default()),
+            timing => Ok(Settings {
+                timing: timing.parse()?,
+                ..Settings::default()
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_or_refused_with_what_to_write() {
+        let read = |text: &str| text.parse::<Settings>();
+        assert!(read("off").unwrap().is_off);
+        assert!(!read(" on ").unwrap().is_off);
+        assert_eq!(read("exact").unwrap().timing, HoldTiming::EXACT);
+        assert_eq!(read("1/1048576").unwrap().timing.shift(), 20);
+        for bad in [
+            "1/0",
+            "1/3",
+            "1/2097152",
+            "64",
+            "1/",
+            "1/x",
+            "yes",
+            "1/-2",
+            "1/ 64",
+        ] {
+            let error = read(bad).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("`{bad}`")) && error.contains("1/N"),
+                "{error}"
+            );
+        }
+    }
+}
