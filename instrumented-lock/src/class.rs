@@ -154,7 +154,7 @@ impl LockClass {
     }
 
     /// How to record the hold that starts now; `None` where the locks are not observed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn timing(&self) -> Option<Timing> {
         match self.state.load(Ordering::Relaxed) {
             EXACT => Some(Timing::Exact),
@@ -265,7 +265,7 @@ impl ClassCell {
     }
 
     /// The class, where this lock has been used before.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn resolved(&self) -> Option<&'static LockClass> {
         // Acquire: pairs with the exchange in `resolve`, after which the class is complete.
         let word = self.word.load(Ordering::Acquire);
@@ -277,7 +277,7 @@ impl ClassCell {
     }
 
     /// The class; the first use of a lock finds it, enrols it and counts the lock.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn class(&self, kind: LockKind) -> &'static LockClass {
         match self.resolved() {
             Some(class) => class,

@@ -6,11 +6,14 @@
 //! `mutex.rs` and `rwlock.rs` say which raw method each trait method stands for.
 
 mod condvar;
+mod held;
 mod mutex;
 mod rwlock;
 mod thread_id;
 
 pub use condvar::RawCondvar;
+pub use held::Held;
+use held::Observed;
 pub use thread_id::RawThreadId;
 pub(crate) use thread_id::counting_nested;
 
@@ -130,83 +133,12 @@ pub mod kind {
     }
 }
 
-/// What an acquisition remembers in its guard until it is released.
-#[derive(Debug)]
-pub struct Held<G> {
-    /// The wrapped lock's own state. Decides whether guards are `Send`.
-    inner: G,
-    observed: Option<Observed>,
-}
-
-/// An acquisition that is recorded when it ends.
-#[derive(Clone, Copy)]
-struct Observed {
-    /// Where it was counted: the acquiring thread's stripe.
-    stripe: &'static Stripe,
-    timing: Timing,
-    /// The clock when it was made, in ticks; 0 where it is not timed.
-    at: u64,
-}
-
-impl std::fmt::Debug for Observed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Observed")
-            .field("timing", &self.timing)
-            .field("at", &self.at)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Observed {
-    /// Counts an acquisition that did not have to wait.
-    #[inline]
-    fn now(stripe: &'static Stripe, timing: Timing) -> Self {
-        let at = match timing {
-            Timing::Untimed => 0,
-            Timing::Exact | Timing::ForMany(_) => clock::now(),
-        };
-        stripe.acquired();
-        Observed { stripe, timing, at }
-    }
-
-    /// The end of its hold.
-    #[inline]
-    fn ended(self, end: u64) {
-        let Observed { stripe, timing, at } = self;
-        match timing {
-            Timing::Exact => stripe.released(at, end),
-            Timing::ForMany(shift) => stripe.released_sampled(at, end, Some(shift)),
-            Timing::Untimed => stripe.released_sampled(at, end, None),
-        }
-    }
-
-    /// Ends this hold and starts one of another row, both `now`.
-    #[inline]
-    fn succeed(self, now: u64, to: Row) -> Observed {
-        let stripe = self.stripe.of(to);
-        stripe.acquired();
-        self.ended(now);
-        Observed {
-            stripe,
-            at: now,
-            ..self
-        }
-    }
-}
-
-impl<G> Held<G> {
-    fn unobserved(inner: G) -> Self {
-        Held {
-            inner,
-            observed: None,
-        }
-    }
-}
-
+// The fast paths of `acquire`, `try_acquire` and `release` belong into the caller; whatever is rarer
+// or longer is a call.
 impl<R, K: Kinds> Instrumented<R, K> {
     /// Where and how to record, or `None` where recording is off. Before the first acquisition of a
     /// lock this finds its class, before a thread's first of a class it allocates.
-    #[inline]
+    #[inline(always)]
     fn observe(&self, kind: LockKind, row: Row) -> Option<(&'static Stripe, Timing)> {
         let class = self.class.class(kind);
         let timing = class.timing()?;
@@ -215,7 +147,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
 
     /// Acquires: `now` is the immediate attempt, `wait` what follows when that fails and may give
     /// up.
-    #[inline]
+    #[inline(always)]
     fn acquire<G>(
         &self,
         kind: LockKind,
@@ -225,16 +157,10 @@ impl<R, K: Kinds> Instrumented<R, K> {
     ) -> Option<Held<G>> {
         let Some((stripe, timing)) = self.observe(kind, row) else {
             let inner = now(&self.raw).or_else(|| wait(&self.raw))?;
-            return Some(Held {
-                inner,
-                observed: None,
-            });
+            return Some(Held::unobserved(inner));
         };
         match now(&self.raw) {
-            Some(inner) => {
-                let observed = Some(Observed::now(stripe, timing));
-                Some(Held { inner, observed })
-            }
+            Some(inner) => Some(Held::observed(inner, Observed::now(stripe, timing))),
             None => self.acquire_blocking(stripe, timing, wait),
         }
     }
@@ -255,12 +181,11 @@ impl<R, K: Kinds> Instrumented<R, K> {
         };
         let at = clock::now();
         stripe.acquired_after(start, at);
-        let observed = Some(Observed { stripe, timing, at });
-        Some(Held { inner, observed })
+        Some(Held::observed(inner, Observed::new(stripe, timing, at)))
     }
 
     /// Attempts to acquire, without waiting.
-    #[inline]
+    #[inline(always)]
     fn try_acquire<G>(
         &self,
         kind: LockKind,
@@ -276,46 +201,29 @@ impl<R, K: Kinds> Instrumented<R, K> {
             stripe.try_failed();
             return None;
         };
-        let observed = Some(Observed::now(stripe, timing));
-        Some(Held { inner, observed })
+        Some(Held::observed(inner, Observed::now(stripe, timing)))
     }
 
-    /// Releases with `unlock`, then records the hold.
-    #[inline]
+    /// Releases with `unlock`, then records the hold. After the unlock the lock may be gone:
+    /// another thread may have freed it.
+    #[inline(always)]
     fn release<G>(&self, held: Held<G>, unlock: impl FnOnce(&R, G)) {
-        match held.observed {
-            Some(Observed {
-                stripe,
-                timing: Timing::Exact,
-                at,
-            }) => {
-                let end = clock::now();
-                unlock(&self.raw, held.inner);
-                // From here on the lock may be gone: another thread may have freed it.
-                stripe.released(at, end);
+        let Some(observed) = held.observed else {
+            let class = self.class.resolved();
+            unlock(&self.raw, held.inner);
+            if let Some(class) = class.filter(|class| class.is_on()) {
+                class.stats.unmatched();
             }
-            Some(observed) => self.release_sampled(observed, held.inner, unlock),
-            None => self.release_unobserved(held.inner, unlock),
-        }
-    }
-
-    #[inline(never)]
-    fn release_sampled<G>(&self, observed: Observed, inner: G, unlock: impl FnOnce(&R, G)) {
-        let end = match observed.timing {
-            Timing::Untimed => 0,
-            Timing::Exact | Timing::ForMany(_) => clock::now(),
+            return;
         };
-        unlock(&self.raw, inner);
-        observed.ended(end);
-    }
-
-    #[inline(never)]
-    fn release_unobserved<G>(&self, inner: G, unlock: impl FnOnce(&R, G)) {
-        // Read before the unlock, after which the lock may be gone.
-        let class = self.class.resolved();
-        unlock(&self.raw, inner);
-        if let Some(class) = class.filter(|class| class.is_on()) {
-            class.stats.unmatched();
+        if let Some((stripe, at)) = observed.exact() {
+            let end = clock::now();
+            unlock(&self.raw, held.inner);
+            stripe.released(at, end);
+        } else {
+            let end = observed.end();
+            unlock(&self.raw, held.inner);
+            observed.ended(end);
         }
     }
 
@@ -323,13 +231,11 @@ impl<R, K: Kinds> Instrumented<R, K> {
     /// and another starts at the same moment. `convert` must not wait.
     #[inline]
     fn convert<G, H>(&self, held: Held<G>, to: Row, convert: impl FnOnce(&R, G) -> H) -> Held<H> {
-        let now = if held.observed.is_some() {
-            clock::now()
-        } else {
-            0
+        let Some(observed) = held.observed else {
+            return Held::unobserved(convert(&self.raw, held.inner));
         };
+        let now = clock::now();
         let inner = convert(&self.raw, held.inner);
-        let observed = held.observed.map(|observed| observed.succeed(now, to));
-        Held { inner, observed }
+        Held::observed(inner, observed.succeed(now, to))
     }
 }

@@ -1,6 +1,6 @@
 //! `lock_api`'s reader-writer traits for an instrumented raw lock.
 
-use super::{Held, Instrumented, Kinds, Observed};
+use super::{Held, Instrumented, Kinds};
 use crate::clock;
 use crate::stats::Row;
 use lock_api::{
@@ -161,29 +161,23 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
         // SAFETY: `R` is held upgradably with the inner state.
         let inner = match unsafe { self.raw.try_upgrade(held.inner) } {
             Ok(inner) => {
-                let observed = Some(observed.succeed(start, Row::Write));
-                return Ok(Held { inner, observed });
+                let observed = observed.succeed(start, Row::Write);
+                return Ok(Held::observed(inner, observed));
             }
             Err(inner) => inner,
         };
-        let stripe = observed.stripe.of(Row::Write);
+        let stripe = observed.stripe().of(Row::Write);
         stripe.prepare_to_block();
         match wait(&self.raw, inner) {
             Ok(inner) => {
                 let at = clock::now();
                 stripe.acquired_after(start, at);
                 observed.ended(start);
-                let observed = Some(Observed {
-                    stripe,
-                    at,
-                    ..observed
-                });
-                Ok(Held { inner, observed })
+                Ok(Held::observed(inner, observed.next(stripe, at)))
             }
             Err(inner) => {
                 stripe.timed_out();
-                let observed = Some(observed);
-                Err(Held { inner, observed })
+                Err(Held::observed(inner, observed))
             }
         }
     }
@@ -239,13 +233,12 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
         // SAFETY: as for `unlock_shared`.
         match unsafe { self.raw.try_upgrade(guard.inner) } {
             Ok(inner) => {
-                let observed = Some(observed.succeed(now, Row::Write));
-                Ok(Held { inner, observed })
+                let observed = observed.succeed(now, Row::Write);
+                Ok(Held::observed(inner, observed))
             }
             Err(inner) => {
-                observed.stripe.of(Row::Write).try_failed();
-                let observed = Some(observed);
-                Err(Held { inner, observed })
+                observed.stripe().of(Row::Write).try_failed();
+                Err(Held::observed(inner, observed))
             }
         }
     }

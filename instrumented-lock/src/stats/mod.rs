@@ -27,8 +27,7 @@ use stripe::ROWS;
 
 /// What one slot keeps of a class: a stripe for each row it has used.
 struct Block {
-    /// Padded: a stripe's neighbours in memory belong to other threads.
-    stripes: [AtomicPtr<CachePadded<Stripe>>; ROWS.len()],
+    stripes: [AtomicPtr<Stripe>; ROWS.len()],
     /// Acquisitions of a reentrant mutex by the thread that holds it.
     nested: AtomicU64,
 }
@@ -106,8 +105,9 @@ impl ClassStats {
             stripes: [const { AtomicPtr::new(ptr::null_mut()) }; ROWS.len()],
             nested: AtomicU64::new(0),
         });
-        let make = || CachePadded::new(Stripe::new(class, row, slot));
-        leak_once::<CachePadded<Stripe>>(&block.stripes[row as usize], make)
+        leak_once(&block.stripes[row as usize], || {
+            Stripe::new(class, row, slot)
+        })
     }
 
     fn blocks(&self) -> impl Iterator<Item = &'static Block> {
@@ -117,7 +117,7 @@ impl ClassStats {
             .filter_map(|block| unsafe { block.load(Ordering::Acquire).as_ref() })
     }
 
-    fn stripes(&self, row: Row) -> impl Iterator<Item = &'static CachePadded<Stripe>> {
+    fn stripes(&self, row: Row) -> impl Iterator<Item = &'static Stripe> {
         // SAFETY: null, or what `grow` leaked.
         self.blocks().filter_map(move |block| unsafe {
             block.stripes[row as usize].load(Ordering::Acquire).as_ref()
@@ -204,7 +204,7 @@ mod tests {
             "an untouched class: {}",
             size_of::<LockClass>()
         );
-        let stripe = size_of::<CachePadded<Stripe>>();
+        let stripe = size_of::<Stripe>();
         assert!(stripe <= 1536, "a slot and mode in use: {stripe}");
         let blocked = size_of::<samples::Samples>();
         assert!(

@@ -158,7 +158,7 @@ impl Samples {
     }
 
     /// Records one sample. Only one thread at a time may call this; the others read.
-    #[inline]
+    #[inline(always)]
     pub(super) fn record(&self, ns: u64) {
         self.write(|| {
             let previous = self.pending.load(Ordering::Relaxed);
@@ -179,7 +179,7 @@ impl Samples {
     }
 
     /// Runs `change` so that a reader sees all of it or none.
-    #[inline]
+    #[inline(always)]
     fn write(&self, change: impl FnOnce()) {
         let sequence = self.sequence.load(Ordering::Relaxed);
         self.sequence
@@ -194,7 +194,7 @@ impl Samples {
     }
 
     /// Puts 2^`shift` samples of `ns` where they belong.
-    #[inline]
+    #[inline(always)]
     fn keep(&self, ns: u64, shift: u8) {
         let weight = 1u32 << shift;
         add(&self.count, u64::from(weight));

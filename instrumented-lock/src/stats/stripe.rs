@@ -60,6 +60,10 @@ pub(super) const ROWS: [Row; 4] = [Row::Write, Row::Read, Row::Upgradable, Row::
 ///
 /// The owner of the slot is the only writer. In a shared slot several threads are: there the
 /// counters take atomic adds and the distributions a lock among their writers.
+///
+/// Aligned so that its neighbours in memory, which belong to other threads, share no cache line or
+/// pair of lines with it.
+#[repr(C, align(128))]
 pub(crate) struct Stripe {
     hold: Samples,
     acquired: AtomicU64,
@@ -101,13 +105,12 @@ impl Stripe {
         count(self.slot, counter);
     }
 
-    #[inline]
+    #[inline(always)]
     fn nanoseconds(&self, start: u64, end: u64) -> u64 {
         clock::nanoseconds(start, end).unwrap_or_else(|| self.class.stats.clock_ran_back())
     }
 
     /// Calls `record` as the only writer.
-    #[inline]
     fn alone(&self, record: impl FnOnce()) {
         if self.is_shared() {
             let _writers = self.writers.lock();
@@ -154,11 +157,9 @@ impl Stripe {
 
     /// The end of a hold whose timing was exact. `self` is the stripe of the acquisition; the
     /// release is recorded in the stripe of the thread that makes it.
-    #[inline]
     pub(crate) fn released(&self, start: u64, end: u64) {
-        if slot::current() == self.slot {
-            let ns = self.nanoseconds(start, end);
-            self.alone(|| self.hold.record(ns));
+        if slot::current() == self.slot && !self.is_shared() {
+            self.hold.record(self.nanoseconds(start, end));
         } else {
             self.released_elsewhere(start, end);
         }
