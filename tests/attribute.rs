@@ -3,6 +3,8 @@
 //!
 //! Each shape has a module, so that the module path tells its classes from all others.
 
+#![allow(unreachable_pub, reason = "some tests are about `pub` items")]
+
 use instrumented_lock::{LockClass, LockKind, registry};
 
 /// Name, kind and line, sorted by name.

@@ -74,6 +74,7 @@ fn locks_are_send_and_sync_as_their_values_allow() {
     is::<drop_in::RwLock<Vec<u8>>>();
 }
 
+#[cfg(feature = "stats")]
 #[test]
 fn a_lock_is_one_word_larger_than_parking_lots() {
     assert_eq!(

@@ -4,6 +4,8 @@
 //! floor is the bare lock with two raw reads of the clock inside, nothing recorded: no lock that
 //! knows how long it was held can be cheaper.
 
+pub mod pair;
+
 use std::hint::black_box;
 use std::time::Instant;
 

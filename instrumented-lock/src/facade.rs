@@ -4,6 +4,28 @@
 //! exists at compile time only: `new` reads it, nothing stores it. A lock with a declared class
 //! dereferences to the un-annotated type, and that to `lock_api`'s, where the methods are.
 
+/// The raw part `$Raw` around `$raw`, of class `C` or named by `$site`; the bare one with the feature
+/// `stats` off.
+#[cfg(feature = "stats")]
+macro_rules! observing {
+    ($Raw:ty, $C:ident, $site:ident $(, $raw:expr)?) => {
+        match $C::DECLARED {
+            Some(class) => <$Raw>::declared(class $(, $raw)?),
+            None => <$Raw>::at_site($site $(, $raw)?),
+        }
+    };
+}
+#[cfg(not(feature = "stats"))]
+macro_rules! observing {
+    ($Raw:ty, $C:ident, $site:ident, $raw:expr) => {{
+        let _ = $site;
+        $raw
+    }};
+    ($Id:ty, $C:ident, $site:ident) => {
+        <$Id as lock_api::GetThreadId>::INIT
+    };
+}
+
 /// Defines a lock type `$Lock<T, C>` over `$Api`, with all that does not differ between locks.
 macro_rules! lock_type {
     (
@@ -23,21 +45,12 @@ macro_rules! lock_type {
             #[inline]
             #[track_caller]
             pub const fn new(value: T) -> Self {
-                let lock = match C::DECLARED {
-                    Some(class) => <$Api>::from_raw(
-                        <$Raw>::declared(class, $raw),
-                        $(<$Id>::declared(class),)?
-                        value,
-                    ),
-                    None => {
-                        let site = ::std::panic::Location::caller();
-                        <$Api>::from_raw(
-                            <$Raw>::at_site(site, $raw),
-                            $(<$Id>::at_site(site),)?
-                            value,
-                        )
-                    }
-                };
+                let site = ::std::panic::Location::caller();
+                let lock = <$Api>::from_raw(
+                    $crate::facade::observing!($Raw, C, site, $raw),
+                    $($crate::facade::observing!($Id, C, site),)?
+                    value,
+                );
                 Self { class: ::std::marker::PhantomData, lock }
             }
         }
@@ -207,6 +220,6 @@ macro_rules! rwlock_arc_methods {
     };
 }
 
-pub(crate) use lock_type;
 #[cfg(feature = "arc_lock")]
 pub(crate) use {arc_methods, mutex_arc_methods, rwlock_arc_methods};
+pub(crate) use {lock_type, observing};

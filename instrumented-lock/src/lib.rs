@@ -61,7 +61,14 @@
 //! | `arc_lock` | `lock_arc`, `read_arc` and so on: guards that own a handle to their lock |
 //! | `send_guard` | guards may be sent to other threads |
 //!
-//! None is on by default.
+//! | `deadlock_detection` | `parking_lot`'s, with its module `deadlock`; not together with `send_guard` |
+//! | `owning_ref` | guards are stable addresses for the crate `owning_ref` |
+//! | `stats`, the only default | recording; without it the locks are `parking_lot`'s in size and code, and snapshots are empty and say why |
+//!
+//! No feature changes which programs compile, other than by what it adds.
+
+// What records nothing and registers nothing is not called.
+#![cfg_attr(not(feature = "stats"), allow(dead_code))]
 
 // Named where the attribute's expansion expects it.
 #[doc(hidden)]

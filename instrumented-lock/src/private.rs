@@ -7,6 +7,7 @@ pub use crate::class::{
 pub use inventory;
 
 /// Declares a lock class: its marker type, its `static`, its registration.
+#[cfg(feature = "stats")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __declare_class {
@@ -35,5 +36,28 @@ macro_rules! __declare_class {
                 $crate::__private::Declaration(&CLASS)
             }
         };
+    };
+}
+
+/// With the feature `stats` off there is a marker type and nothing else.
+#[cfg(not(feature = "stats"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __declare_class {
+    ($(#[$cfg:meta])* $vis:vis $marker:ident, $kind:ident, $name:expr) => {
+        $(#[$cfg])*
+        #[doc(hidden)]
+        #[allow(non_camel_case_types)]
+        #[non_exhaustive]
+        $vis enum $marker {}
+
+        $(#[$cfg])*
+        impl $crate::__private::Class for $marker {
+            const DECLARED: ::core::option::Option<&'static $crate::__private::LockClass> =
+                ::core::option::Option::None;
+        }
+
+        $(#[$cfg])*
+        impl $crate::__private::DeclaredClass for $marker {}
     };
 }

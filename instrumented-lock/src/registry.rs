@@ -121,10 +121,13 @@ pub fn snapshot() -> Snapshot {
     let locks = classes().into_iter().map(LockSnapshot::of).collect();
     let error = REGISTRY.lock().environment_error.clone();
     let environment = error.map(|error| format!("{ENVIRONMENT_VARIABLE}: {error}"));
+    let compiled_out = cfg!(not(feature = "stats")).then(|| {
+        "recording is not compiled in; turn on the feature `stats` of instrumented-lock".to_owned()
+    });
     Snapshot::new(
         clock::since_start(),
         is_enabled(),
-        environment.into_iter().collect(),
+        environment.into_iter().chain(compiled_out).collect(),
         locks,
     )
 }
@@ -144,9 +147,9 @@ pub fn set_enabled(enabled: bool) {
         .change(|settings| settings.is_off = !enabled);
 }
 
-/// Whether recording is on; see [`set_enabled`].
+/// Whether recording is on; see [`set_enabled`]. Never with the feature `stats` off.
 pub fn is_enabled() -> bool {
-    !REGISTRY.lock().settings().is_off
+    cfg!(feature = "stats") && !REGISTRY.lock().settings().is_off
 }
 
 /// Sets which holds are timed, for all classes that do not have it

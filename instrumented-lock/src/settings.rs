@@ -67,14 +67,12 @@ impl FromStr for HoldTiming {
     type Err = InvalidSetting;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let invalid = || InvalidSetting(text.to_owned());
-        match text {
-            "exact" => Ok(HoldTiming::EXACT),
-            _ => {
-                let n = text.strip_prefix("1/").and_then(|n| n.parse().ok());
-                HoldTiming::one_in(n.ok_or_else(invalid)?).map_err(|_| invalid())
-            }
+        if text == "exact" {
+            return Ok(HoldTiming::EXACT);
         }
+        let n = text.strip_prefix("1/").and_then(|n| n.parse().ok());
+        let timing = n.and_then(|n| HoldTiming::one_in(n).ok());
+        timing.ok_or_else(|| InvalidSetting(text.to_owned()))
     }
 }
 

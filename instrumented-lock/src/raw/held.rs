@@ -37,7 +37,7 @@ pub(super) struct Observed {
     /// Where the acquisition was counted: the acquiring thread's [`Stripe`]. In the low bits, which
     /// its alignment leaves free, how the hold is recorded: 0 exactly, [`UNTIMED`] not at all, else
     /// as one of 2^this.
-    stripe: NonNull<u8>,
+    stripe: NonNull<Stripe>,
     /// The clock when it was made, in ticks; meaningless where the hold is not timed.
     at: u64,
 }
@@ -59,7 +59,7 @@ impl Observed {
             Timing::ForMany(shift) => usize::from(shift),
             Timing::Untimed => UNTIMED,
         };
-        let stripe = NonNull::from(stripe).cast::<u8>();
+        let stripe = NonNull::from(stripe);
         Observed {
             stripe: stripe.map_addr(|addr| addr | tag),
             at,
@@ -93,15 +93,10 @@ impl Observed {
 
     #[inline(always)]
     pub(super) fn stripe(self) -> &'static Stripe {
+        let stripe = self.stripe.as_ptr().map_addr(|addr| addr & !TAGS);
         // SAFETY: `new` made the pointer from a `&'static Stripe` and a tag in bits that are zero
         // in the address of one.
-        unsafe {
-            &*self
-                .stripe
-                .as_ptr()
-                .map_addr(|addr| addr & !TAGS)
-                .cast::<Stripe>()
-        }
+        unsafe { &*stripe }
     }
 
     /// The stripe and the start of a hold that is recorded exactly.

@@ -5,10 +5,12 @@
 //! [`Held`]; the lock itself only knows its class. The four operations below are all there is;
 //! `mutex.rs` and `rwlock.rs` say which raw method each trait method stands for.
 
+#[cfg_attr(not(feature = "stats"), path = "condvar_off.rs")]
 mod condvar;
 mod held;
 mod mutex;
 mod rwlock;
+#[cfg_attr(not(feature = "stats"), path = "thread_id_off.rs")]
 mod thread_id;
 
 pub use condvar::RawCondvar;
@@ -24,27 +26,35 @@ use std::marker::PhantomData;
 use std::panic::Location;
 
 /// The raw mutex under [`Mutex`](crate::Mutex).
-pub type RawMutex = Instrumented<parking_lot::RawMutex>;
+pub type RawMutex = Observing<parking_lot::RawMutex>;
 
 /// The raw mutex under [`FairMutex`](crate::FairMutex).
-pub type RawFairMutex = Instrumented<parking_lot::RawFairMutex, kind::Fair>;
+pub type RawFairMutex = Observing<parking_lot::RawFairMutex, kind::Fair>;
 
 /// The raw mutex of the outermost acquisition under [`ReentrantMutex`](crate::ReentrantMutex).
-pub type RawReentrantMutex = Instrumented<parking_lot::RawMutex, kind::Reentrant>;
+pub type RawReentrantMutex = Observing<parking_lot::RawMutex, kind::Reentrant>;
 
 /// The raw lock under [`RwLock`](crate::RwLock), and with `true` under
 /// [`RecursiveRwLock`](crate::RecursiveRwLock).
 pub type RawRwLock<const RECURSIVE: bool = false> =
-    Instrumented<parking_lot::RawRwLock<RECURSIVE>, kind::ReadersOf<RECURSIVE>>;
+    Observing<parking_lot::RawRwLock<RECURSIVE>, kind::ReadersOf<RECURSIVE>>;
 
 /// The raw lock under [`RecursiveRwLock`](crate::RecursiveRwLock).
 pub type RawRwLockRecursive = RawRwLock<true>;
+
+/// What the crate's own locks are made of: instrumented, or with the feature `stats` off the bare
+/// lock.
+#[cfg(feature = "stats")]
+type Observing<R, K = kind::Plain> = Instrumented<R, K>;
+#[cfg(not(feature = "stats"))]
+type Observing<R, K = kind::Plain> = <K as Kinds>::Bare<R>;
 
 /// A raw lock of type `R`, observed.
 ///
 /// Implements the traits of `lock_api` that `R` implements, so a lock of another crate is
 /// instrumented by putting its raw lock in here. Costs one word on top of `R`. `K` only says which
-/// [`LockKind`] reports show.
+/// [`LockKind`] reports show. With the feature `stats` off it records nothing; the crate's own locks
+/// then do without it.
 ///
 /// ```
 /// use instrumented_lock::{lock_api, raw::Instrumented, registry};
@@ -54,7 +64,8 @@ pub type RawRwLockRecursive = RawRwLock<true>;
 ///
 /// static COUNTER: Mutex<u32> = Mutex::new(0);
 /// *COUNTER.lock() += 1;
-/// assert!(registry::snapshot().locks().iter().any(|lock| lock.write().acquisitions() == 1));
+/// let locks = registry::snapshot();
+/// assert!(locks.locks().iter().any(|lock| lock.write().acquisitions() == 1));
 /// ```
 pub struct Instrumented<R, K = kind::Plain> {
     class: ClassCell,
@@ -92,6 +103,9 @@ impl<R, K> Drop for Instrumented<R, K> {
 
 /// The [`LockKind`] that a raw lock reports, by the trait it is used through.
 pub trait Kinds {
+    /// The raw lock itself. Only a way to write a type alias that does not depend on the kind.
+    #[doc(hidden)]
+    type Bare<R>;
     /// As a mutex.
     const MUTEX: LockKind = LockKind::Mutex;
     /// As a reader-writer lock.
@@ -105,12 +119,15 @@ pub mod kind {
     /// [`LockKind::Mutex`] or [`LockKind::RwLock`].
     #[derive(Debug)]
     pub enum Plain {}
-    impl Kinds for Plain {}
+    impl Kinds for Plain {
+        type Bare<R> = R;
+    }
 
     /// [`LockKind::FairMutex`].
     #[derive(Debug)]
     pub enum Fair {}
     impl Kinds for Fair {
+        type Bare<R> = R;
         const MUTEX: LockKind = LockKind::FairMutex;
     }
 
@@ -118,6 +135,7 @@ pub mod kind {
     #[derive(Debug)]
     pub enum Reentrant {}
     impl Kinds for Reentrant {
+        type Bare<R> = R;
         const MUTEX: LockKind = LockKind::ReentrantMutex;
     }
 
@@ -125,6 +143,7 @@ pub mod kind {
     #[derive(Debug)]
     pub enum ReadersOf<const RECURSIVE: bool> {}
     impl<const RECURSIVE: bool> Kinds for ReadersOf<RECURSIVE> {
+        type Bare<R> = R;
         const RWLOCK: LockKind = if RECURSIVE {
             LockKind::RecursiveRwLock
         } else {
@@ -140,6 +159,9 @@ impl<R, K: Kinds> Instrumented<R, K> {
     /// lock this finds its class, before a thread's first of a class it allocates.
     #[inline(always)]
     fn observe(&self, kind: LockKind, row: Row) -> Option<(&'static Stripe, Timing)> {
+        if cfg!(not(feature = "stats")) {
+            return None;
+        }
         let class = self.class.class(kind);
         let timing = class.timing()?;
         Some((class.stats.stripe(class, row), timing))
