@@ -28,7 +28,7 @@ use samples::{Samples, Scratch, Totals};
 /// from the count.
 fn check(samples: &Samples) -> u64 {
     let mut totals = Totals::new();
-    samples.read(&mut totals, &mut Scratch::new());
+    samples.read(&mut totals, &mut Scratch::new(), || ());
     let (twos, fives) = (totals.count.div_ceil(2), totals.count / 2);
     assert_eq!(totals.sum, u128::from(2 * twos + 5 * fives));
     assert_eq!(totals.squares, u128::from(4 * twos + 25 * fives));
@@ -52,8 +52,8 @@ fn a_reader_sees_every_record_whole_or_not_at_all() {
             let samples = Arc::clone(&samples);
             loom::thread::spawn(move || check(&samples))
         };
-        samples.record(2);
-        samples.record(5);
+        samples.record(2, || ());
+        samples.record(5, || ());
         assert!(reader.join().unwrap() <= 2);
         assert_eq!(check(&samples), 2);
     });
@@ -68,14 +68,14 @@ fn a_stripe_goes_on_where_its_last_owner_stopped() {
         let first = {
             let (samples, taken) = (Arc::clone(&samples), Arc::clone(&taken));
             loom::thread::spawn(move || {
-                samples.record(2);
+                samples.record(2, || ());
                 taken.store(false, loom::sync::atomic::Ordering::Release);
             })
         };
         while taken.load(loom::sync::atomic::Ordering::Acquire) {
             loom::thread::yield_now();
         }
-        samples.record(5);
+        samples.record(5, || ());
         assert_eq!(check(&samples), 2);
         first.join().unwrap();
     });

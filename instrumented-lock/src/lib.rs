@@ -30,6 +30,9 @@
 //! | blocked | a distribution over contended acquisitions |
 //! | hold | a distribution over releases, from the acquisition to just before the unlock |
 //!
+//! Each of them also by acquiring line: [`LockSnapshot::call_sites`]. What threads wait for and hold
+//! at the moment of a snapshot: [`Snapshot::in_flight`].
+//!
 //! A guard that is alive or forgotten is in flight: among the acquisitions, not in `hold`.
 //! Distributions have exact count, sum, standard deviation, minimum and maximum, and quantiles
 //! within 4.4 %.
@@ -39,9 +42,9 @@
 //! An uncontended lock and unlock costs about 1.2 times the bare lock with two raw clock reads
 //! inside; the README has the table. The statistics are written after the unlock, by plain stores
 //! to memory that only the recording thread writes. Memory belongs to classes, not to locks: a lock
-//! is one word larger than `parking_lot`'s; a class takes 1.5 KiB for each thread slot and mode that
-//! has used it (as much again once an acquisition has blocked), for at most 72 slots however many
-//! threads there are. It is allocated at first touch, before the lock is taken, and never freed.
+//! is one or two words larger than `parking_lot`'s; a class takes 2.6 KiB for each thread slot and mode
+//! that has used it (and 1.4 KiB once an acquisition has blocked), for at most 72 slots however many
+//! threads there are. What is in flight takes half a KiB for each of 64 threads. A stripe is allocated at first touch, before the lock is taken, and never freed.
 //!
 //! # Limits
 //!
@@ -129,7 +132,10 @@ pub use recursive_rwlock::RecursiveRwLock;
 pub use remutex::ReentrantMutex;
 pub use rwlock::RwLock;
 pub use settings::{HoldTiming, InvalidSetting};
-pub use snapshot::{Distribution, Location, LockSnapshot, ModeSnapshot, SleepSnapshot, Snapshot};
+pub use snapshot::{
+    CallSite, Distribution, InFlight, InFlightState, Location, LockSnapshot, ModeSnapshot,
+    SleepSnapshot, Snapshot,
+};
 pub use stats::Mode;
 
 /// The README's example is a test.

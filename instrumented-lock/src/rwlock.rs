@@ -15,8 +15,8 @@ lock_type! {
     /// mode. An upgrade ends the upgradable hold when it is asked for; what it has to wait for the
     /// other readers is a write wait.
     ///
-    /// `C` is the lock class, as for [`Mutex`](crate::Mutex). Memory: `parking_lot`'s lock and one
-    /// word.
+    /// `C` is the lock class, as for [`Mutex`](crate::Mutex). Memory: `parking_lot`'s lock and two
+    /// words.
     ///
     /// ```
     /// use instrumented_lock::{RwLock, instrumented, registry};

@@ -80,17 +80,14 @@ impl RawCondvar {
             });
             let rows = || rows.into_iter().flatten();
 
-            rows().for_each(Stripe::acquired);
+            rows().for_each(Stripe::fell_asleep);
             let start = clock::now();
             let woken = sleep(&self.condvar, &mut gate);
             let end = clock::now();
             self.waiters.fetch_sub(1, Ordering::SeqCst);
             drop(gate);
             for row in rows() {
-                if timed_out(&woken) {
-                    row.timed_out();
-                }
-                row.released(start, end);
+                row.woke(start, end, timed_out(&woken));
             }
             woken
         })

@@ -1,8 +1,9 @@
 //! What a guard carries.
 
 use crate::clock;
-use crate::stats::{Row, Stripe, Timing};
+use crate::stats::{Row, Site, Timing};
 use std::fmt;
+use std::panic::Location;
 use std::ptr::NonNull;
 
 /// What an acquisition remembers in its guard until it is released.
@@ -34,52 +35,43 @@ impl<G> Held<G> {
 /// An acquisition that is recorded when it ends, in two words: guards travel in registers.
 #[derive(Clone, Copy)]
 pub(super) struct Observed {
-    /// Where the acquisition was counted: the acquiring thread's [`Stripe`]. In the low bits, which
-    /// its alignment leaves free, how the hold is recorded: 0 exactly, [`UNTIMED`] not at all, else
-    /// as one of 2^this.
-    stripe: NonNull<Stripe>,
-    /// The clock when it was made, in ticks; meaningless where the hold is not timed.
+    /// Where the acquisition was counted: the row of its line in the acquiring thread's stripe. In
+    /// the low bits, which its alignment leaves free, how the hold is recorded: 0 exactly,
+    /// [`UNTIMED`] not at all, else as one of 2^this.
+    site: NonNull<Site>,
+    /// The clock when it was made, in ticks; [`NEVER`] where the hold is not timed.
     at: u64,
 }
 
-// SAFETY: the pointer is a `&'static Stripe`, and stripes are shared between threads.
+/// A stamp that no clock reaches: no age, no duration.
+pub(super) const NEVER: u64 = u64::MAX;
+
+// SAFETY: the pointer is a `&'static Site`, and sites are shared between threads.
 unsafe impl Send for Observed {}
 // SAFETY: as above.
 unsafe impl Sync for Observed {}
 
 const TAGS: usize = 31;
 const UNTIMED: usize = TAGS;
-const _: () = assert!(align_of::<Stripe>() > TAGS);
+const _: () = assert!(align_of::<Site>() > TAGS);
 
 impl Observed {
     #[inline(always)]
-    pub(super) fn new(stripe: &'static Stripe, timing: Timing, at: u64) -> Self {
+    pub(super) fn new(site: &'static Site, timing: Timing, at: u64) -> Self {
         let tag = match timing {
             Timing::Exact => 0,
             Timing::ForMany(shift) => usize::from(shift),
             Timing::Untimed => UNTIMED,
         };
-        let stripe = NonNull::from(stripe);
         Observed {
-            stripe: stripe.map_addr(|addr| addr | tag),
+            site: NonNull::from(site).map_addr(|addr| addr | tag),
             at,
         }
     }
 
-    /// Counts an acquisition that did not have to wait.
-    #[inline(always)]
-    pub(super) fn now(stripe: &'static Stripe, timing: Timing) -> Self {
-        let at = match timing {
-            Timing::Untimed => 0,
-            Timing::Exact | Timing::ForMany(_) => clock::now(),
-        };
-        stripe.acquired();
-        Self::new(stripe, timing, at)
-    }
-
     #[inline(always)]
     fn tag(self) -> usize {
-        self.stripe.addr().get() & TAGS
+        self.site.addr().get() & TAGS
     }
 
     fn timing(self) -> Timing {
@@ -92,23 +84,23 @@ impl Observed {
     }
 
     #[inline(always)]
-    pub(super) fn stripe(self) -> &'static Stripe {
-        let stripe = self.stripe.as_ptr().map_addr(|addr| addr & !TAGS);
-        // SAFETY: `new` made the pointer from a `&'static Stripe` and a tag in bits that are zero
-        // in the address of one.
-        unsafe { &*stripe }
+    pub(super) fn site(self) -> &'static Site {
+        let site = self.site.as_ptr().map_addr(|addr| addr & !TAGS);
+        // SAFETY: `new` made the pointer from a `&'static Site` and a tag in bits that are zero in
+        // the address of one.
+        unsafe { &*site }
     }
 
-    /// The stripe and the start of a hold that is recorded exactly.
+    /// The row and the start of a hold that is recorded exactly.
     #[inline(always)]
-    pub(super) fn exact(self) -> Option<(&'static Stripe, u64)> {
-        (self.tag() == 0).then(|| (self.stripe(), self.at))
+    pub(super) fn exact(self) -> Option<(&'static Site, u64)> {
+        (self.tag() == 0).then(|| (self.site(), self.at))
     }
 
     /// The clock at the end of the hold, if it is needed.
     pub(super) fn end(self) -> u64 {
         if self.tag() == UNTIMED {
-            0
+            NEVER
         } else {
             clock::now()
         }
@@ -116,25 +108,32 @@ impl Observed {
 
     /// Records the hold.
     pub(super) fn ended(self, end: u64) {
-        let (stripe, at) = (self.stripe(), self.at);
+        let (site, at) = (self.site(), self.at);
         match self.timing() {
-            Timing::Exact => stripe.released(at, end),
-            Timing::ForMany(shift) => stripe.released_sampled(at, end, Some(shift)),
-            Timing::Untimed => stripe.released_sampled(at, end, None),
+            Timing::Exact => site.stripe().released(site, at, end),
+            timing => site.stripe().released_elsewhere(site, at, end, timing),
         }
     }
 
     /// Another acquisition of the same lock, recorded in the same way.
-    pub(super) fn next(self, stripe: &'static Stripe, at: u64) -> Self {
-        Self::new(stripe, self.timing(), at)
+    pub(super) fn next(self, site: &'static Site, at: u64) -> Self {
+        Self::new(site, self.timing(), at)
     }
 
-    /// Ends this hold and starts one of another row, both `now`.
-    pub(super) fn succeed(self, now: u64, to: Row) -> Observed {
-        let stripe = self.stripe().of(to);
-        stripe.acquired();
+    /// Ends this hold and starts one of another mode at `location`, both `now`.
+    pub(super) fn succeed(
+        self,
+        now: u64,
+        to: Row,
+        location: &'static Location<'static>,
+    ) -> Observed {
+        let stripe = self.site().stripe().of(to);
+        let site = stripe.site(location);
+        let at = if self.tag() == UNTIMED { NEVER } else { now };
+        // Struck out and listed in this order: the table of what is in flight is a stack.
         self.ended(now);
-        self.next(stripe, now)
+        stripe.acquired(site, at, false);
+        self.next(site, at)
     }
 }
 

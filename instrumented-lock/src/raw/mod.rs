@@ -21,9 +21,10 @@ pub(crate) use thread_id::counting_nested;
 
 use crate::class::{ClassCell, LockClass, LockKind};
 use crate::clock;
-use crate::stats::{Row, Stripe, Timing};
+use crate::stats::{Row, Site, Timing, slot};
 use std::marker::PhantomData;
 use std::panic::Location;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The raw mutex under [`Mutex`](crate::Mutex).
 pub type RawMutex = Observing<parking_lot::RawMutex>;
@@ -52,7 +53,7 @@ type Observing<R, K = kind::Plain> = <K as Kinds>::Bare<R>;
 /// A raw lock of type `R`, observed.
 ///
 /// Implements the traits of `lock_api` that `R` implements, so a lock of another crate is
-/// instrumented by putting its raw lock in here. Costs one word on top of `R`. `K` only says which
+/// instrumented by putting its raw lock in here. Costs two words on top of `R`. `K` only says which
 /// [`LockKind`] reports show. With the feature `stats` off it records nothing; the crate's own locks
 /// then do without it.
 ///
@@ -70,6 +71,8 @@ type Observing<R, K = kind::Plain> = <K as Kinds>::Bare<R>;
 pub struct Instrumented<R, K = kind::Plain> {
     class: ClassCell,
     raw: R,
+    /// The id of the thread that had the lock last; 0 before the first.
+    last: AtomicU32,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -88,6 +91,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         Instrumented {
             class,
             raw,
+            last: AtomicU32::new(0),
             kind: PhantomData,
         }
     }
@@ -156,20 +160,48 @@ pub mod kind {
 // or longer is a call.
 impl<R, K: Kinds> Instrumented<R, K> {
     /// Where and how to record, or `None` where recording is off. Before the first acquisition of a
-    /// lock this finds its class, before a thread's first of a class it allocates.
+    /// lock this finds its class, before a thread's first of a class or at a line it makes room.
     #[inline(always)]
-    fn observe(&self, kind: LockKind, row: Row) -> Option<(&'static Stripe, Timing)> {
+    #[track_caller]
+    fn observe(&self, kind: LockKind, row: Row) -> Option<(&'static Site, Timing)> {
         if cfg!(not(feature = "stats")) {
             return None;
         }
         let class = self.class.class(kind);
         let timing = class.timing()?;
-        Some((class.stats.stripe(class, row), timing))
+        let stripe = class.stats.stripe(class, row);
+        Some((stripe.site(Location::caller()), timing))
+    }
+
+    /// Counts an acquisition that did not have to wait.
+    #[inline(always)]
+    fn acquired(&self, site: &'static Site, timing: Timing) -> Observed {
+        let bounced = self.bounced();
+        let at = match timing {
+            Timing::Untimed => held::NEVER,
+            Timing::Exact | Timing::ForMany(_) => clock::now(),
+        };
+        site.stripe().acquired(site, at, bounced);
+        Observed::new(site, timing, at)
+    }
+
+    /// Whether another thread had the lock before; the calling one has it now.
+    #[inline(always)]
+    fn bounced(&self) -> bool {
+        let me = slot::current().id;
+        // Relaxed: who has the lock writes this after who had it before; of several readers any
+        // may be the last.
+        let last = self.last.load(Ordering::Relaxed);
+        if last != me {
+            self.last.store(me, Ordering::Relaxed);
+        }
+        last != me && last != 0
     }
 
     /// Acquires: `now` is the immediate attempt, `wait` what follows when that fails and may give
     /// up.
     #[inline(always)]
+    #[track_caller]
     fn acquire<G>(
         &self,
         kind: LockKind,
@@ -177,13 +209,13 @@ impl<R, K: Kinds> Instrumented<R, K> {
         now: impl FnOnce(&R) -> Option<G>,
         wait: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
-        let Some((stripe, timing)) = self.observe(kind, row) else {
+        let Some((site, timing)) = self.observe(kind, row) else {
             let inner = now(&self.raw).or_else(|| wait(&self.raw))?;
             return Some(Held::unobserved(inner));
         };
         match now(&self.raw) {
-            Some(inner) => Some(Held::observed(inner, Observed::now(stripe, timing))),
-            None => self.acquire_blocking(stripe, timing, wait),
+            Some(inner) => Some(Held::observed(inner, self.acquired(site, timing))),
+            None => self.acquire_blocking(site, timing, wait),
         }
     }
 
@@ -191,23 +223,26 @@ impl<R, K: Kinds> Instrumented<R, K> {
     #[inline(never)]
     fn acquire_blocking<G>(
         &self,
-        stripe: &'static Stripe,
+        site: &'static Site,
         timing: Timing,
         wait: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
+        let stripe = site.stripe();
         stripe.prepare_to_block();
         let start = clock::now();
+        stripe.waits(site, start);
         let Some(inner) = wait(&self.raw) else {
-            stripe.timed_out();
+            stripe.gave_up(site, start);
             return None;
         };
         let at = clock::now();
-        stripe.acquired_after(start, at);
-        Some(Held::observed(inner, Observed::new(stripe, timing, at)))
+        stripe.acquired_after(site, start, at, self.bounced());
+        Some(Held::observed(inner, Observed::new(site, timing, at)))
     }
 
     /// Attempts to acquire, without waiting.
     #[inline(always)]
+    #[track_caller]
     fn try_acquire<G>(
         &self,
         kind: LockKind,
@@ -216,14 +251,14 @@ impl<R, K: Kinds> Instrumented<R, K> {
     ) -> Option<Held<G>> {
         let observe = self.observe(kind, row);
         let inner = now(&self.raw);
-        let Some((stripe, timing)) = observe else {
+        let Some((site, timing)) = observe else {
             return inner.map(Held::unobserved);
         };
         let Some(inner) = inner else {
-            stripe.try_failed();
+            site.stripe().try_failed();
             return None;
         };
-        Some(Held::observed(inner, Observed::now(stripe, timing)))
+        Some(Held::observed(inner, self.acquired(site, timing)))
     }
 
     /// Releases with `unlock`, then records the hold. After the unlock the lock may be gone:
@@ -238,10 +273,10 @@ impl<R, K: Kinds> Instrumented<R, K> {
             }
             return;
         };
-        if let Some((stripe, at)) = observed.exact() {
+        if let Some((site, at)) = observed.exact() {
             let end = clock::now();
             unlock(&self.raw, held.inner);
-            stripe.released(at, end);
+            site.stripe().released(site, at, end);
         } else {
             let end = observed.end();
             unlock(&self.raw, held.inner);
@@ -252,12 +287,13 @@ impl<R, K: Kinds> Instrumented<R, K> {
     /// Turns an acquisition into one of another mode without letting go of the lock: one hold ends
     /// and another starts at the same moment. `convert` must not wait.
     #[inline]
+    #[track_caller]
     fn convert<G, H>(&self, held: Held<G>, to: Row, convert: impl FnOnce(&R, G) -> H) -> Held<H> {
         let Some(observed) = held.observed else {
             return Held::unobserved(convert(&self.raw, held.inner));
         };
         let now = clock::now();
         let inner = convert(&self.raw, held.inner);
-        Held::observed(inner, observed.succeed(now, to))
+        Held::observed(inner, observed.succeed(now, to, Location::caller()))
     }
 }

@@ -97,6 +97,7 @@ unsafe impl<R: RawRwLockFair, K: Kinds> RawRwLockFair for Instrumented<R, K> {
 // SAFETY: as above.
 unsafe impl<R: RawRwLockDowngrade, K: Kinds> RawRwLockDowngrade for Instrumented<R, K> {
     #[inline]
+    #[track_caller]
     unsafe fn downgrade(&self, guard: Self::ExclusiveGuard) -> Self::SharedGuard {
         // SAFETY: as for `unlock_shared`.
         self.convert(guard, Row::Read, |raw, inner| unsafe {
@@ -147,6 +148,7 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
     ///
     /// The caller holds the lock upgradably with this state, and `wait` is an upgrade of `R`.
     #[inline]
+    #[track_caller]
     unsafe fn upgrade_with(
         &self,
         held: Held<R::UpgradableGuard>,
@@ -161,22 +163,24 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
         // SAFETY: `R` is held upgradably with the inner state.
         let inner = match unsafe { self.raw.try_upgrade(held.inner) } {
             Ok(inner) => {
-                let observed = observed.succeed(start, Row::Write);
+                let observed = observed.succeed(start, Row::Write, Location::caller());
                 return Ok(Held::observed(inner, observed));
             }
             Err(inner) => inner,
         };
-        let stripe = observed.stripe().of(Row::Write);
+        let stripe = observed.site().stripe().of(Row::Write);
+        let site = stripe.site(Location::caller());
         stripe.prepare_to_block();
+        stripe.waits(site, start);
         match wait(&self.raw, inner) {
             Ok(inner) => {
                 let at = clock::now();
-                stripe.acquired_after(start, at);
+                stripe.acquired_after(site, start, at, false);
                 observed.ended(start);
-                Ok(Held::observed(inner, observed.next(stripe, at)))
+                Ok(Held::observed(inner, observed.next(site, at)))
             }
             Err(inner) => {
-                stripe.timed_out();
+                stripe.gave_up(site, start);
                 Err(Held::observed(inner, observed))
             }
         }
@@ -211,6 +215,7 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
     }
 
     #[inline]
+    #[track_caller]
     unsafe fn upgrade(&self, guard: Self::UpgradableGuard) -> Self::ExclusiveGuard {
         // SAFETY: as for `unlock_shared`.
         match unsafe { self.upgrade_with(guard, |raw, inner| Ok(raw.upgrade(inner))) } {
@@ -220,6 +225,7 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
     }
 
     #[inline]
+    #[track_caller]
     unsafe fn try_upgrade(
         &self,
         guard: Self::UpgradableGuard,
@@ -233,11 +239,11 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
         // SAFETY: as for `unlock_shared`.
         match unsafe { self.raw.try_upgrade(guard.inner) } {
             Ok(inner) => {
-                let observed = observed.succeed(now, Row::Write);
+                let observed = observed.succeed(now, Row::Write, Location::caller());
                 Ok(Held::observed(inner, observed))
             }
             Err(inner) => {
-                observed.stripe().of(Row::Write).try_failed();
+                observed.site().stripe().of(Row::Write).try_failed();
                 Err(Held::observed(inner, observed))
             }
         }
@@ -260,6 +266,7 @@ unsafe impl<R: RawRwLockUpgradeDowngrade, K: Kinds> RawRwLockUpgradeDowngrade
     for Instrumented<R, K>
 {
     #[inline]
+    #[track_caller]
     unsafe fn downgrade_upgradable(&self, guard: Self::UpgradableGuard) -> Self::SharedGuard {
         // SAFETY: as for `unlock_shared`.
         self.convert(guard, Row::Read, |raw, inner| unsafe {
@@ -268,6 +275,7 @@ unsafe impl<R: RawRwLockUpgradeDowngrade, K: Kinds> RawRwLockUpgradeDowngrade
     }
 
     #[inline]
+    #[track_caller]
     unsafe fn downgrade_to_upgradable(&self, guard: Self::ExclusiveGuard) -> Self::UpgradableGuard {
         let convert = |raw: &R, inner| {
             // SAFETY: as for `unlock_shared`.
@@ -294,6 +302,7 @@ unsafe impl<R: RawRwLockUpgradeTimed, K: Kinds> RawRwLockUpgradeTimed for Instru
     }
 
     #[inline]
+    #[track_caller]
     unsafe fn try_upgrade_for(
         &self,
         guard: Self::UpgradableGuard,
@@ -304,6 +313,7 @@ unsafe impl<R: RawRwLockUpgradeTimed, K: Kinds> RawRwLockUpgradeTimed for Instru
     }
 
     #[inline]
+    #[track_caller]
     unsafe fn try_upgrade_until(
         &self,
         guard: Self::UpgradableGuard,

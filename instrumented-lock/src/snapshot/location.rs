@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// What stands for the file of lines that are not told apart.
+const OTHER: &str = "(other)";
+
 /// A place in the source: of a declaration, of a call.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -12,6 +15,23 @@ pub struct Location {
 }
 
 impl Location {
+    /// Where a row of a stripe belongs; `None` is the row of the others.
+    pub(super) fn of_site(location: Option<&std::panic::Location<'_>>) -> Self {
+        location.map_or_else(
+            || Location {
+                file: OTHER.to_owned(),
+                line: 0,
+                column: 0,
+            },
+            Location::from,
+        )
+    }
+
+    /// Whether this is no place but stands for several.
+    pub(super) fn is_other(&self) -> bool {
+        self.line == 0 && self.file == OTHER
+    }
+
     /// The source file, as the compiler was given it: usually relative to the workspace.
     pub fn file(&self) -> &str {
         &self.file
@@ -41,6 +61,9 @@ impl From<&std::panic::Location<'_>> for Location {
 /// `file:line:column`.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_other() {
+            return f.write_str(OTHER);
+        }
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
 }

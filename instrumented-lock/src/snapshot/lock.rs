@@ -1,5 +1,6 @@
 //! [`LockSnapshot`], [`ModeSnapshot`] and [`SleepSnapshot`]: one lock class in a snapshot.
 
+use super::call_site::{self, CallSite};
 use super::{Distribution, Location};
 use crate::class::{LockClass, LockKind};
 use crate::stats::{Mode, RowTotals};
@@ -19,12 +20,29 @@ pub struct LockSnapshot {
     upgradable: ModeSnapshot,
     nested: u64,
     sleep: SleepSnapshot,
+    call_sites: Vec<CallSite>,
 }
 
 impl LockSnapshot {
     pub(crate) fn of(class: &'static LockClass) -> Self {
         let totals = class.stats.read();
         let [write, read, upgradable, sleep] = &totals.rows;
+        let modes = [
+            (Mode::Write, write),
+            (Mode::Read, read),
+            (Mode::Upgradable, upgradable),
+        ];
+        let mut call_sites: Vec<_> = modes
+            .into_iter()
+            .flat_map(|(mode, totals)| {
+                let sites = totals.sites.iter();
+                CallSite::of_mode(
+                    mode,
+                    sites.map(|(at, totals)| (Location::of_site(*at), totals)),
+                )
+            })
+            .collect();
+        call_site::sort(&mut call_sites);
         LockSnapshot {
             name: class.name().to_owned(),
             kind: class.kind(),
@@ -37,6 +55,7 @@ impl LockSnapshot {
             upgradable: ModeSnapshot::of(upgradable),
             nested: totals.nested,
             sleep: SleepSnapshot::of(sleep),
+            call_sites,
         }
     }
 
@@ -101,6 +120,18 @@ impl LockSnapshot {
         &self.sleep
     }
 
+    /// One row for every acquiring line and mode, the most expensive first: by time blocked, then
+    /// by time held.
+    pub fn call_sites(&self) -> &[CallSite] {
+        &self.call_sites
+    }
+
+    /// Acquisitions by another thread than the one that had the lock last, in all modes:
+    /// `acq-bounces` of `lock_stat`, by thread.
+    pub fn bounces(&self) -> u64 {
+        self.modes().map(|(_, mode)| mode.bounces()).sum()
+    }
+
     /// The figures of one mode.
     pub fn mode(&self, mode: Mode) -> &ModeSnapshot {
         match mode {
@@ -133,6 +164,7 @@ impl LockSnapshot {
             upgradable: self.upgradable.merge(&other.upgradable),
             nested: self.nested + other.nested,
             sleep: self.sleep.merge(&other.sleep),
+            call_sites: call_site::merge(&self.call_sites, &other.call_sites),
             ..self.clone()
         }
     }
@@ -146,6 +178,7 @@ impl LockSnapshot {
             upgradable: self.upgradable.since(&earlier.upgradable),
             nested: self.nested.saturating_sub(earlier.nested),
             sleep: self.sleep.since(&earlier.sleep),
+            call_sites: call_site::since(&self.call_sites, &earlier.call_sites),
             ..self.clone()
         }
     }
@@ -159,6 +192,8 @@ pub struct ModeSnapshot {
     try_failures: u64,
     timeouts: u64,
     releases: u64,
+    bounces: u64,
+    contended_bounces: u64,
     hold: Distribution,
     blocked: Distribution,
     wait: Distribution,
@@ -171,6 +206,8 @@ impl ModeSnapshot {
             try_failures: totals.try_failures,
             timeouts: totals.timeouts,
             releases: totals.releases(),
+            bounces: totals.bounces,
+            contended_bounces: totals.contended_bounces,
             hold: Distribution::of(&totals.hold),
             blocked: Distribution::of(&totals.blocked),
             wait: Distribution::default(),
@@ -214,6 +251,16 @@ impl ModeSnapshot {
         self.releases
     }
 
+    /// Acquisitions by another thread than the one that had the lock last.
+    pub fn bounces(&self) -> u64 {
+        self.bounces
+    }
+
+    /// [Bounces](Self::bounces) that had to block: `con-bounces` of `lock_stat`, by thread.
+    pub fn contended_bounces(&self) -> u64 {
+        self.contended_bounces
+    }
+
     /// How long the lock was held, over holds that have ended: from the acquisition to just before
     /// the unlock. Where not [every hold is timed](crate::HoldTiming), an estimate: its count is
     /// about that of the [releases](Self::releases).
@@ -237,6 +284,8 @@ impl ModeSnapshot {
             try_failures: self.try_failures + other.try_failures,
             timeouts: self.timeouts + other.timeouts,
             releases: self.releases + other.releases,
+            bounces: self.bounces + other.bounces,
+            contended_bounces: self.contended_bounces + other.contended_bounces,
             hold: self.hold.merge(&other.hold),
             blocked: self.blocked.merge(&other.blocked),
             wait: Distribution::default(),
@@ -250,6 +299,10 @@ impl ModeSnapshot {
             try_failures: self.try_failures.saturating_sub(earlier.try_failures),
             timeouts: self.timeouts.saturating_sub(earlier.timeouts),
             releases: self.releases.saturating_sub(earlier.releases),
+            bounces: self.bounces.saturating_sub(earlier.bounces),
+            contended_bounces: self
+                .contended_bounces
+                .saturating_sub(earlier.contended_bounces),
             hold: self.hold.since(&earlier.hold),
             blocked: self.blocked.since(&earlier.blocked),
             wait: Distribution::default(),

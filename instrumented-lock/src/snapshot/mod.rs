@@ -4,11 +4,15 @@
 //! Snapshots of one process can be subtracted, of several added; with the feature `serde` they can
 //! be stored and read back.
 
+mod call_site;
 mod distribution;
+mod in_flight;
 mod location;
 mod lock;
 
+pub use call_site::CallSite;
 pub use distribution::Distribution;
+pub use in_flight::{InFlight, InFlightState};
 pub use location::Location;
 pub use lock::{LockSnapshot, ModeSnapshot, SleepSnapshot};
 
@@ -47,6 +51,8 @@ use std::time::Duration;
 ///       "try_failures": 0,
 ///       "timeouts": 0,
 ///       "releases": 3,
+///       "bounces": 1,
+///       "contended_bounces": 0,
 ///       "hold": {                      and "blocked" and "wait", of the same form
 ///         "count": 3,
 ///         "sum_ns": 570,
@@ -56,6 +62,20 @@ use std::time::Duration;
 ///         "buckets": [[60, 1], [62, 2]]
 ///       }
 ///     }
+///     "call_sites": [{                 most expensive first
+///       "location": {"file": "src/store.rs", "line": 40, "column": 20},
+///       "mode": "write",               or "read", "upgradable"
+///       "acquisitions": 3, "releases": 3, "contended": 0,
+///       "blocked_total_ns": 0, "blocked_max_ns": 0, "hold_total_ns": 570, "hold_max_ns": 210
+///     }]
+///   }],
+///   "in_flight": [{                    longest first
+///     "lock": "app::Store::index",
+///     "mode": "read",
+///     "state": "holding",              or "waiting"
+///     "location": {"file": "src/main.rs", "line": 7, "column": 9},
+///     "thread": "worker-1",            null where it has no name
+///     "age_ns": 80512
 ///   }]
 /// }
 /// ```
@@ -73,6 +93,7 @@ pub struct Snapshot {
     enabled: bool,
     diagnostics: Vec<String>,
     locks: Vec<LockSnapshot>,
+    in_flight: Vec<InFlight>,
 }
 
 impl Snapshot {
@@ -89,6 +110,7 @@ impl Snapshot {
             enabled,
             diagnostics,
             locks,
+            in_flight: InFlight::all(),
         }
     }
 
@@ -135,6 +157,27 @@ impl Snapshot {
         };
         let mut tails = self.locks.iter().filter(is_tail);
         tails.next().filter(|_| tails.next().is_none())
+    }
+
+    /// Who waits and who holds at the moment of the snapshot, longest first. Read without any
+    /// instrumented lock and without stopping anyone, so it names the lines while everything hangs.
+    pub fn in_flight(&self) -> &[InFlight] {
+        &self.in_flight
+    }
+
+    /// Holds that are in flight and not listed: see [`InFlight`]. Zero if all threads stand still
+    /// and all are listed.
+    pub fn in_flight_unlisted(&self) -> u64 {
+        let held =
+            |(_, mode): (_, &ModeSnapshot)| mode.acquisitions().saturating_sub(mode.releases());
+        let all: u64 = self
+            .locks
+            .iter()
+            .flat_map(LockSnapshot::modes)
+            .map(held)
+            .sum();
+        let listed = |entry: &&InFlight| entry.state() == InFlightState::Holding;
+        all.saturating_sub(self.in_flight.iter().filter(listed).count() as u64)
     }
 
     /// What is wrong with the declarations and settings, in sentences: two classes that claim one
@@ -196,6 +239,7 @@ impl Snapshot {
             enabled: self.enabled || other.enabled,
             diagnostics,
             locks,
+            in_flight: [&self.in_flight[..], &other.in_flight].concat(),
         }
     }
 

@@ -157,10 +157,12 @@ impl Samples {
         }
     }
 
-    /// Records one sample. Only one thread at a time may call this; the others read.
+    /// Records one sample, and with it what `also` stores, so that a reader sees both or neither.
+    /// Only one thread at a time may call this; the others read.
     #[inline(always)]
-    pub(super) fn record(&self, ns: u64) {
+    pub(super) fn record(&self, ns: u64, also: impl FnOnce()) {
         self.write(|| {
+            also();
             let previous = self.pending.load(Ordering::Relaxed);
             if previous != NONE {
                 self.keep(previous, 0);
@@ -171,8 +173,9 @@ impl Samples {
 
     /// Records one sample that stands for 2^`shift`. Only one thread at a time may call this or
     /// [`record`](Self::record).
-    pub(super) fn record_for_many(&self, ns: u64, shift: u8) {
+    pub(super) fn record_for_many(&self, ns: u64, shift: u8, also: impl FnOnce()) {
         self.write(|| {
+            also();
             self.keep(ns.min(NONE - 1), shift);
             add(&self.weights, 1 << shift);
         });
@@ -180,7 +183,7 @@ impl Samples {
 
     /// Runs `change` so that a reader sees all of it or none.
     #[inline(always)]
-    fn write(&self, change: impl FnOnce()) {
+    pub(super) fn write(&self, change: impl FnOnce()) {
         let sequence = self.sequence.load(Ordering::Relaxed);
         self.sequence
             .store(sequence.wrapping_add(1), Ordering::Relaxed);
@@ -247,12 +250,16 @@ impl Samples {
 
     /// Adds a consistent copy of these samples to `totals`. Never stops the writer; tries again
     /// while the writer is in the middle of a record, a few nanoseconds.
-    pub(super) fn read(&self, totals: &mut Totals, scratch: &mut Scratch) {
+    ///
+    /// `also` copies what is written together with the samples; it is called again after a try that
+    /// came to nothing.
+    pub(super) fn read(&self, totals: &mut Totals, scratch: &mut Scratch, mut also: impl FnMut()) {
         loop {
             // Acquire: everything stored before this even sequence is visible below.
             let before = self.sequence.load(Ordering::Acquire);
             if before.is_multiple_of(2) {
                 self.copy(scratch);
+                also();
                 // The loads above stay above; pairs with the writer's release fence.
                 fence(Ordering::Acquire);
                 if self.sequence.load(Ordering::Relaxed) == before {

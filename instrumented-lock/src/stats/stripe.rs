@@ -1,9 +1,12 @@
 //! A stripe: one lock class, one mode, one thread slot.
 
 use super::samples::{Samples, Scratch, Totals};
-use super::{leak_once, slot};
+use super::sites::{Site, SiteTotals, Sites, raise};
+use super::{flight, leak_once, slot};
 use crate::class::LockClass;
 use crate::clock;
+use std::cell::Cell;
+use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
@@ -31,6 +34,39 @@ pub(super) fn count(slot: usize, counter: &AtomicU64) {
         let n = counter.load(Ordering::Relaxed).wrapping_add(1);
         counter.store(n, Ordering::Release);
     }
+}
+
+/// The end of a hold of `ns` in its row, which stands for 2^`shift`.
+#[inline(always)]
+fn site_released(site: &Site, ns: u64, shift: u8) {
+    add(&site.releases, 1);
+    add(&site.hold_total, ns << shift);
+    raise(&site.hold_max, ns);
+}
+
+/// Adds to a counter that only the calling thread writes.
+#[inline(always)]
+fn add(counter: &AtomicU64, n: u64) {
+    counter.store(
+        counter.load(Ordering::Relaxed).wrapping_add(n),
+        Ordering::Relaxed,
+    );
+}
+
+thread_local! {
+    /// The row of the hold that this thread ended last: where `lock_api` locks again what it has
+    /// just unlocked, the line is the one that locked before.
+    static LAST_RELEASED: Cell<Option<&'static Site>> = const { Cell::new(None) };
+}
+
+/// Whether the line is not the user's: in `MutexGuard::unlocked` and its like `lock_api` locks in a
+/// closure, which has a line of its own.
+fn is_inside_lock_api(location: &Location<'_>) -> bool {
+    let file = location.file();
+    file.contains("lock_api")
+        && ["mutex.rs", "rwlock.rs", "remutex.rs"]
+            .iter()
+            .any(|name| file.ends_with(name))
 }
 
 /// How a hold is recorded. Decided when it starts.
@@ -70,6 +106,10 @@ pub(crate) struct Stripe {
     class: &'static LockClass,
     row: Row,
     slot: usize,
+    /// Acquisitions by another thread than the last one that had the lock, and how many of those
+    /// had to block.
+    bounces: AtomicU64,
+    contended_bounces: AtomicU64,
     try_failures: AtomicU64,
     timeouts: AtomicU64,
     /// Releases of holds whose timing was not exact.
@@ -77,6 +117,7 @@ pub(crate) struct Stripe {
     /// Made before the first wait.
     blocked: AtomicPtr<Samples>,
     writers: parking_lot::Mutex<()>,
+    sites: Sites,
 }
 
 impl Stripe {
@@ -87,11 +128,69 @@ impl Stripe {
             class,
             row,
             slot,
+            bounces: AtomicU64::new(0),
+            contended_bounces: AtomicU64::new(0),
             try_failures: AtomicU64::new(0),
             timeouts: AtomicU64::new(0),
             sampled_releases: AtomicU64::new(0),
             blocked: AtomicPtr::new(ptr::null_mut()),
             writers: parking_lot::Mutex::new(()),
+            sites: Sites::new(),
+        }
+    }
+
+    /// Called once the stripe is where it stays, before anybody uses a row of it.
+    pub(super) fn settle(&'static self) {
+        self.sites.belong_to(self);
+    }
+
+    pub(crate) fn class(&self) -> &'static LockClass {
+        self.class
+    }
+
+    /// How the lock is acquired that is counted here.
+    pub(crate) fn mode(&self) -> Mode {
+        match self.row {
+            Row::Read => Mode::Read,
+            Row::Upgradable => Mode::Upgradable,
+            // Nothing acquires in the row of sleeps.
+            Row::Write | Row::Sleep => Mode::Write,
+        }
+    }
+
+    /// The row of the line that acquires.
+    #[inline(always)]
+    pub(crate) fn site(&'static self, location: &'static Location<'static>) -> &'static Site {
+        match self.sites.home(location) {
+            Some(site) => site,
+            None => self.site_elsewhere(location),
+        }
+    }
+
+    #[inline(never)]
+    fn site_elsewhere(&'static self, location: &'static Location<'static>) -> &'static Site {
+        if let Some(site) = self.sites.find(location) {
+            return site;
+        }
+        if is_inside_lock_api(location)
+            && let Some(last) = LAST_RELEASED
+                .get()
+                .filter(|last| ptr::eq(last.stripe(), self))
+        {
+            return last;
+        }
+        let mut site = None;
+        self.alone(|| {
+            // In a shared slot another thread may be about to count in the row that is replaced,
+            // or may have made the row meanwhile.
+            let made = self.sites.find(location).filter(|_| self.is_shared());
+            self.hold.write(|| {
+                site = Some(made.unwrap_or_else(|| self.sites.claim(location, !self.is_shared())));
+            });
+        });
+        match site {
+            Some(site) => site,
+            None => unreachable!("`alone` calls what it is given"),
         }
     }
 
@@ -120,24 +219,26 @@ impl Stripe {
         }
     }
 
-    /// An acquisition that did not have to wait.
-    #[inline]
-    pub(crate) fn acquired(&self) {
+    /// An acquisition at `site` of this stripe, listed as in flight since `at`. `bounced`: another
+    /// thread had the lock before.
+    #[inline(always)]
+    pub(crate) fn acquired(&self, site: &'static Site, at: u64, bounced: bool) {
+        flight::hold(self.slot, site, at);
+        self.count(&site.acquisitions);
         self.count(&self.acquired);
+        if bounced {
+            self.count(&self.bounces);
+        }
     }
 
     pub(crate) fn try_failed(&self) {
         self.count(&self.try_failures);
     }
 
-    pub(crate) fn timed_out(&self) {
-        self.count(&self.timeouts);
-    }
-
     /// Everything that recording a wait needs, got ready before the wait: nothing is allocated or
     /// calibrated once the lock is held.
     pub(crate) fn prepare_to_block(&self) {
-        leak_once(&self.blocked, Samples::new);
+        leak_once(&self.blocked, Samples::new, |_| ());
         clock::calibrate();
     }
 
@@ -146,40 +247,101 @@ impl Stripe {
         unsafe { self.blocked.load(Ordering::Acquire).as_ref() }
     }
 
+    /// Lists a wait at `site` that begins.
+    pub(crate) fn waits(&self, site: &'static Site, start: u64) {
+        flight::wait(self.slot, site, start);
+    }
+
+    /// The end of a wait that gave up.
+    pub(crate) fn gave_up(&self, site: &'static Site, start: u64) {
+        flight::waited(self.slot, site, start);
+        self.count(&self.timeouts);
+    }
+
     /// An acquisition that waited from `start` to `end`.
-    pub(crate) fn acquired_after(&self, start: u64, end: u64) {
-        self.count(&self.acquired);
+    pub(crate) fn acquired_after(&self, site: &'static Site, start: u64, end: u64, bounced: bool) {
+        flight::waited(self.slot, site, start);
+        self.acquired(site, end, bounced);
+        if bounced {
+            self.count(&self.contended_bounces);
+        }
         if let Some(blocked) = self.blocked() {
             let ns = self.nanoseconds(start, end);
-            self.alone(|| blocked.record(ns));
+            self.alone(|| {
+                blocked.record(ns, || {
+                    add(&site.contended, 1);
+                    add(&site.blocked_total, ns);
+                    raise(&site.blocked_max, ns);
+                });
+            });
         }
     }
 
-    /// The end of a hold whose timing was exact. `self` is the stripe of the acquisition; the
-    /// release is recorded in the stripe of the thread that makes it.
-    pub(crate) fn released(&self, start: u64, end: u64) {
-        if slot::current() == self.slot && !self.is_shared() {
-            self.hold.record(self.nanoseconds(start, end));
+    /// A sleep that begins: no line, nothing in flight.
+    pub(crate) fn fell_asleep(&self) {
+        self.count(&self.acquired);
+    }
+
+    /// The end of a sleep.
+    pub(crate) fn woke(&self, start: u64, end: u64, timed_out: bool) {
+        if timed_out {
+            self.count(&self.timeouts);
+        }
+        let ns = self.nanoseconds(start, end);
+        self.alone(|| self.hold.record(ns, || ()));
+    }
+
+    /// The end of a hold whose timing was exact. `self` is the stripe of the acquisition, `site` its
+    /// row; the release is recorded in the stripe of the thread that makes it.
+    pub(crate) fn released(&self, site: &'static Site, start: u64, end: u64) {
+        LAST_RELEASED.set(Some(site));
+        if slot::current().slot == self.slot && !self.is_shared() {
+            flight::released(self.slot, true, site, start);
+            let ns = self.nanoseconds(start, end);
+            self.hold.record(ns, || site_released(site, ns, 0));
         } else {
-            self.released_elsewhere(start, end);
+            self.released_elsewhere(site, start, end, Timing::Exact);
         }
     }
 
+    /// The end of any hold, on any thread.
     #[cold]
     #[inline(never)]
-    fn released_elsewhere(&self, start: u64, end: u64) {
+    pub(crate) fn released_elsewhere(
+        &self,
+        site: &'static Site,
+        start: u64,
+        end: u64,
+        timing: Timing,
+    ) {
         let stripe = self.of(self.row);
-        let ns = stripe.nanoseconds(start, end);
-        stripe.alone(|| stripe.hold.record(ns));
-    }
-
-    /// The end of any other hold; with `shift`, of one that stands for 2^`shift`.
-    pub(crate) fn released_sampled(&self, start: u64, end: u64, shift: Option<u8>) {
-        let stripe = self.of(self.row);
-        stripe.count(&stripe.sampled_releases);
-        if let Some(shift) = shift {
-            let ns = stripe.nanoseconds(start, end);
-            stripe.alone(|| stripe.hold.record_for_many(ns, shift));
+        let is_owner = ptr::eq(stripe, self);
+        flight::released(self.slot, is_owner, site, start);
+        // Found before the row may be replaced.
+        let here = if is_owner {
+            site
+        } else {
+            let here = site
+                .location()
+                .map_or(site, |location| stripe.site(location));
+            site.released_elsewhere();
+            here
+        };
+        match timing {
+            Timing::Exact => {
+                let ns = stripe.nanoseconds(start, end);
+                stripe.alone(|| stripe.hold.record(ns, || site_released(here, ns, 0)));
+            }
+            Timing::ForMany(shift) => {
+                let ns = stripe.nanoseconds(start, end);
+                stripe.count(&stripe.sampled_releases);
+                let also = || site_released(here, ns, shift);
+                stripe.alone(|| stripe.hold.record_for_many(ns, shift, also));
+            }
+            Timing::Untimed => {
+                stripe.count(&stripe.sampled_releases);
+                stripe.count(&here.releases);
+            }
         }
     }
 
@@ -189,9 +351,15 @@ impl Stripe {
     }
 
     pub(super) fn read_distributions(&self, totals: &mut RowTotals, scratch: &mut Scratch) {
-        self.hold.read(&mut totals.hold, scratch);
+        let mut sites = std::mem::take(&mut totals.scratch);
+        self.hold
+            .read(&mut totals.hold, scratch, || self.sites.copy(&mut sites));
+        for (location, site) in &sites {
+            totals.add_site(*location, site);
+        }
+        totals.scratch = sites;
         if let Some(blocked) = self.blocked() {
-            blocked.read(&mut totals.blocked, scratch);
+            blocked.read(&mut totals.blocked, scratch, || ());
         }
         totals.sampled_releases += self.sampled_releases.load(Ordering::Acquire);
     }
@@ -200,6 +368,8 @@ impl Stripe {
         totals.acquisitions += self.acquired.load(Ordering::Relaxed);
         totals.try_failures += self.try_failures.load(Ordering::Relaxed);
         totals.timeouts += self.timeouts.load(Ordering::Relaxed);
+        totals.bounces += self.bounces.load(Ordering::Relaxed);
+        totals.contended_bounces += self.contended_bounces.load(Ordering::Relaxed);
     }
 }
 
@@ -208,6 +378,11 @@ pub(crate) struct RowTotals {
     pub(crate) acquisitions: u64,
     pub(crate) try_failures: u64,
     pub(crate) timeouts: u64,
+    pub(crate) bounces: u64,
+    pub(crate) contended_bounces: u64,
+    /// By line; the compiler may keep several locations for one.
+    pub(crate) sites: Vec<(Option<&'static Location<'static>>, SiteTotals)>,
+    scratch: Vec<(Option<&'static Location<'static>>, SiteTotals)>,
     sampled_releases: u64,
     pub(crate) hold: Totals,
     pub(crate) blocked: Totals,
@@ -219,9 +394,20 @@ impl RowTotals {
             acquisitions: 0,
             try_failures: 0,
             timeouts: 0,
+            bounces: 0,
+            contended_bounces: 0,
+            sites: Vec::new(),
+            scratch: Vec::new(),
             sampled_releases: 0,
             hold: Totals::new(),
             blocked: Totals::new(),
+        }
+    }
+
+    fn add_site(&mut self, location: Option<&'static Location<'static>>, totals: &SiteTotals) {
+        match self.sites.iter_mut().find(|(found, _)| *found == location) {
+            Some((_, sum)) => sum.add(totals),
+            None => self.sites.push((location, *totals)),
         }
     }
 

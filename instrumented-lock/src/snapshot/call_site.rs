@@ -1,0 +1,195 @@
+//! [`CallSite`]: what one acquiring line does with a lock.
+
+use super::Location;
+use crate::stats::{Mode, SiteTotals};
+use std::time::Duration;
+
+/// What one line that acquires a lock, in one mode, has cost.
+///
+/// The rows of a lock add up to its totals. A thread keeps ten lines apart for each class and mode;
+/// when it meets an eleventh, the cheapest one is added to the row of [all others](Self::is_other).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct CallSite {
+    location: Location,
+    mode: Mode,
+    acquisitions: u64,
+    releases: u64,
+    contended: u64,
+    blocked_total_ns: u64,
+    blocked_max_ns: u64,
+    hold_total_ns: u64,
+    hold_max_ns: u64,
+}
+
+impl CallSite {
+    /// The rows of one mode, from what the stripes add up to; the compiler may have kept several
+    /// locations for a line.
+    pub(super) fn of_mode<'a>(
+        mode: Mode,
+        totals: impl IntoIterator<Item = (Location, &'a SiteTotals)>,
+    ) -> Vec<CallSite> {
+        let mut rows: Vec<CallSite> = Vec::new();
+        for (location, totals) in totals {
+            let row = CallSite {
+                location,
+                mode,
+                acquisitions: totals.acquisitions,
+                releases: totals.releases,
+                contended: totals.contended,
+                blocked_total_ns: totals.blocked_total,
+                blocked_max_ns: totals.blocked_max,
+                hold_total_ns: totals.hold_total,
+                hold_max_ns: totals.hold_max,
+            };
+            match rows.iter_mut().find(|known| known.is_same(&row)) {
+                Some(known) => *known = known.merge(&row),
+                None => rows.push(row),
+            }
+        }
+        rows
+    }
+
+    /// The line; `(other)` for the row of all others.
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// Whether this row stands for all lines that are not told apart.
+    pub fn is_other(&self) -> bool {
+        self.location.is_other()
+    }
+
+    /// How the line acquires. A line that upgrades or downgrades is listed with the mode it
+    /// changes to.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Successful acquisitions.
+    pub fn acquisitions(&self) -> u64 {
+        self.acquisitions
+    }
+
+    /// Holds that have ended.
+    pub fn releases(&self) -> u64 {
+        self.releases
+    }
+
+    /// Acquisitions that had to block.
+    pub fn contended(&self) -> u64 {
+        self.contended
+    }
+
+    /// How long they waited, in all.
+    pub fn blocked_total(&self) -> Duration {
+        Duration::from_nanos(self.blocked_total_ns)
+    }
+
+    /// The longest wait. Of an interval: at most this long, unless the interval has it from before.
+    pub fn blocked_max(&self) -> Duration {
+        Duration::from_nanos(self.blocked_max_ns)
+    }
+
+    /// How long the holds that have ended lasted, in all; an estimate where not [every hold is
+    /// timed](crate::HoldTiming).
+    pub fn hold_total(&self) -> Duration {
+        Duration::from_nanos(self.hold_total_ns)
+    }
+
+    /// The longest hold that has ended. Of an interval: as for [`blocked_max`](Self::blocked_max).
+    pub fn hold_max(&self) -> Duration {
+        Duration::from_nanos(self.hold_max_ns)
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.mode == other.mode && self.location == other.location
+    }
+
+    fn merge(&self, other: &Self) -> Self {
+        CallSite {
+            acquisitions: self.acquisitions + other.acquisitions,
+            releases: self.releases + other.releases,
+            contended: self.contended + other.contended,
+            blocked_total_ns: self.blocked_total_ns.saturating_add(other.blocked_total_ns),
+            blocked_max_ns: self.blocked_max_ns.max(other.blocked_max_ns),
+            hold_total_ns: self.hold_total_ns.saturating_add(other.hold_total_ns),
+            hold_max_ns: self.hold_max_ns.max(other.hold_max_ns),
+            ..self.clone()
+        }
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        let contended = self.contended.saturating_sub(earlier.contended);
+        let releases = self.releases.saturating_sub(earlier.releases);
+        CallSite {
+            acquisitions: self.acquisitions.saturating_sub(earlier.acquisitions),
+            releases,
+            contended,
+            blocked_total_ns: self
+                .blocked_total_ns
+                .saturating_sub(earlier.blocked_total_ns),
+            blocked_max_ns: if contended > 0 {
+                self.blocked_max_ns
+            } else {
+                0
+            },
+            hold_total_ns: self.hold_total_ns.saturating_sub(earlier.hold_total_ns),
+            hold_max_ns: if releases > 0 { self.hold_max_ns } else { 0 },
+            ..self.clone()
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.acquisitions == 0 && self.releases == 0 && self.contended == 0
+    }
+}
+
+/// Most expensive first: by time blocked, then by time held.
+pub(super) fn sort(sites: &mut [CallSite]) {
+    sites.sort_by(|a, b| {
+        let cost = |site: &CallSite| (site.blocked_total_ns, site.hold_total_ns, site.acquisitions);
+        cost(b)
+            .cmp(&cost(a))
+            .then_with(|| a.location.cmp(&b.location))
+    });
+}
+
+pub(super) fn merge(a: &[CallSite], b: &[CallSite]) -> Vec<CallSite> {
+    let mut merged = a.to_vec();
+    for site in b {
+        match merged.iter_mut().find(|known| known.is_same(site)) {
+            Some(known) => *known = known.merge(site),
+            None => merged.push(site.clone()),
+        }
+    }
+    sort(&mut merged);
+    merged
+}
+
+pub(super) fn since(later: &[CallSite], earlier: &[CallSite]) -> Vec<CallSite> {
+    let mut interval: Vec<CallSite> = later
+        .iter()
+        .map(
+            |site| match earlier.iter().find(|before| before.is_same(site)) {
+                Some(before) => site.since(before),
+                None => site.clone(),
+            },
+        )
+        .collect();
+    // A line that a thread has added to the others in between has less than before; so much of
+    // what the others have gained is older than the interval.
+    for before in earlier.iter().filter(|before| !before.is_other()) {
+        let after = later.iter().find(|after| after.is_same(before));
+        let lost = after.map_or_else(|| before.clone(), |after| before.since(after));
+        let is_others = |site: &&mut CallSite| site.is_other() && site.mode == before.mode;
+        if let Some(others) = interval.iter_mut().find(is_others)
+            && !lost.is_empty()
+        {
+            *others = others.since(&lost);
+        }
+    }
+    interval.retain(|site| !site.is_empty());
+    sort(&mut interval);
+    interval
+}

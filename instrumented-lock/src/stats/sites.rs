@@ -1,0 +1,230 @@
+//! Call sites: what each acquiring line does with a lock.
+//!
+//! A stripe has room for [`SITES`] lines. When one more comes, the one that has cost least so far,
+//! and of which nothing is in flight, is added to the row of the others and makes room: the
+//! expensive ones stay. Every acquisition is in exactly one row.
+
+use super::stripe::Stripe;
+use std::panic::Location;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+/// Lines that a thread keeps apart for a class and mode, besides the row of all others.
+pub(super) const SITES: usize = 10;
+
+/// Rows among which a line has its place if that is free: a power of two.
+const HOMES: usize = 8;
+
+/// One line, in one stripe. Written by the stripe's owner; totals are nanoseconds.
+#[repr(C, align(32))]
+pub(crate) struct Site {
+    /// Null for a row that is free, and for that of the others.
+    location: AtomicPtr<Location<'static>>,
+    stripe: AtomicPtr<Stripe>,
+    pub(super) acquisitions: AtomicU64,
+    pub(super) releases: AtomicU64,
+    /// Releases by threads that are not the stripe's owner, which have them in a row of their own.
+    released_elsewhere: AtomicU64,
+    pub(super) hold_total: AtomicU64,
+    pub(super) hold_max: AtomicU64,
+    pub(super) contended: AtomicU64,
+    pub(super) blocked_total: AtomicU64,
+    pub(super) blocked_max: AtomicU64,
+}
+
+impl Site {
+    fn new() -> Self {
+        Site {
+            location: AtomicPtr::new(ptr::null_mut()),
+            stripe: AtomicPtr::new(ptr::null_mut()),
+            acquisitions: AtomicU64::new(0),
+            releases: AtomicU64::new(0),
+            released_elsewhere: AtomicU64::new(0),
+            hold_total: AtomicU64::new(0),
+            hold_max: AtomicU64::new(0),
+            contended: AtomicU64::new(0),
+            blocked_total: AtomicU64::new(0),
+            blocked_max: AtomicU64::new(0),
+        }
+    }
+
+    /// The stripe that the row is part of.
+    #[inline(always)]
+    pub(crate) fn stripe(&self) -> &'static Stripe {
+        // SAFETY: set by `Sites::belong_to` before anybody sees the row; stripes are never freed.
+        unsafe { &*self.stripe.load(Ordering::Relaxed) }
+    }
+
+    /// The line; `None` for the row of the others.
+    pub(crate) fn location(&self) -> Option<&'static Location<'static>> {
+        // SAFETY: null, or the `&'static Location` that `claim` stored.
+        unsafe { self.location.load(Ordering::Relaxed).as_ref() }
+    }
+
+    /// A hold of this row has ended on another thread.
+    pub(super) fn released_elsewhere(&self) {
+        self.released_elsewhere.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn is_in_flight(&self) -> bool {
+        let ended =
+            self.releases.load(Ordering::Relaxed) + self.released_elsewhere.load(Ordering::Relaxed);
+        self.acquisitions.load(Ordering::Relaxed) != ended
+    }
+
+    fn cost(&self) -> u64 {
+        let (hold, blocked) = (&self.hold_total, &self.blocked_total);
+        hold.load(Ordering::Relaxed)
+            .saturating_add(blocked.load(Ordering::Relaxed))
+    }
+
+    fn counters(&self) -> [&AtomicU64; 6] {
+        [
+            &self.acquisitions,
+            &self.releases,
+            &self.released_elsewhere,
+            &self.hold_total,
+            &self.contended,
+            &self.blocked_total,
+        ]
+    }
+
+    fn maxima(&self) -> [&AtomicU64; 2] {
+        [&self.hold_max, &self.blocked_max]
+    }
+
+    /// Moves all figures to `other`, and leaves none.
+    fn fold_into(&self, other: &Site) {
+        for (from, to) in self.counters().into_iter().zip(other.counters()) {
+            let sum = to.load(Ordering::Relaxed) + from.load(Ordering::Relaxed);
+            to.store(sum, Ordering::Relaxed);
+            from.store(0, Ordering::Relaxed);
+        }
+        for (from, to) in self.maxima().into_iter().zip(other.maxima()) {
+            raise(to, from.load(Ordering::Relaxed));
+            from.store(0, Ordering::Relaxed);
+        }
+    }
+
+    fn copy(&self) -> SiteTotals {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        SiteTotals {
+            acquisitions: load(&self.acquisitions),
+            releases: load(&self.releases),
+            hold_total: load(&self.hold_total),
+            hold_max: load(&self.hold_max),
+            contended: load(&self.contended),
+            blocked_total: load(&self.blocked_total),
+            blocked_max: load(&self.blocked_max),
+        }
+    }
+}
+
+/// Raises a maximum that only the calling thread writes.
+#[inline(always)]
+pub(super) fn raise(max: &AtomicU64, ns: u64) {
+    if ns > max.load(Ordering::Relaxed) {
+        max.store(ns, Ordering::Relaxed);
+    }
+}
+
+/// The rows of a stripe; the last is that of the others.
+pub(super) struct Sites([Site; SITES + 1]);
+
+impl Sites {
+    pub(super) fn new() -> Self {
+        Sites(std::array::from_fn(|_| Site::new()))
+    }
+
+    pub(super) fn belong_to(&self, stripe: &'static Stripe) {
+        for site in &self.0 {
+            site.stripe
+                .store(ptr::from_ref(stripe).cast_mut(), Ordering::Relaxed);
+        }
+    }
+
+    /// The row of `location` if it is in its place.
+    #[inline(always)]
+    pub(super) fn home(&self, location: &'static Location<'static>) -> Option<&Site> {
+        let site = &self.0[home(location)];
+        ptr::eq(site.location.load(Ordering::Relaxed), location).then_some(site)
+    }
+
+    /// The row of `location`, wherever it is.
+    pub(super) fn find(&self, location: &'static Location<'static>) -> Option<&Site> {
+        let (_, lines) = self.split();
+        lines
+            .iter()
+            .find(|site| ptr::eq(site.location.load(Ordering::Relaxed), location))
+    }
+
+    /// A row for `location`, which has none: a free one, or with `may_replace` that of another
+    /// line, else that of the others. The caller is the only writer, and what happens here a reader
+    /// sees whole or not at all.
+    pub(super) fn claim(&self, location: &'static Location<'static>, may_replace: bool) -> &Site {
+        let (others, lines) = self.split();
+        let is_free = |site: &&Site| site.location.load(Ordering::Relaxed).is_null();
+        let home = &lines[home(location)];
+        let free = Some(home)
+            .filter(is_free)
+            .or_else(|| lines.iter().find(is_free));
+        let replaced = || {
+            let idle = lines
+                .iter()
+                .filter(|site| may_replace && !site.is_in_flight());
+            let cheapest = idle.min_by_key(|site| site.cost())?;
+            cheapest.fold_into(others);
+            Some(cheapest)
+        };
+        match free.or_else(replaced) {
+            Some(site) => {
+                let location = ptr::from_ref(location).cast_mut();
+                site.location.store(location, Ordering::Relaxed);
+                site
+            }
+            None => others,
+        }
+    }
+
+    fn split(&self) -> (&Site, &[Site]) {
+        let [lines @ .., others] = &self.0;
+        (others, lines)
+    }
+
+    /// Copies every row that has been used.
+    pub(super) fn copy(&self, to: &mut Vec<(Option<&'static Location<'static>>, SiteTotals)>) {
+        to.clear();
+        let used = self.0.iter().map(|site| (site.location(), site.copy()));
+        to.extend(used.filter(|(_, totals)| totals.acquisitions + totals.releases > 0));
+    }
+}
+
+/// Locations lie 24 bytes apart, so lines of one function get different places.
+#[inline(always)]
+fn home(location: &'static Location<'static>) -> usize {
+    ptr::from_ref(location).addr() >> 3 & (HOMES - 1)
+}
+
+/// What one row, or all rows of a line, add up to. Nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SiteTotals {
+    pub(crate) acquisitions: u64,
+    pub(crate) releases: u64,
+    pub(crate) hold_total: u64,
+    pub(crate) hold_max: u64,
+    pub(crate) contended: u64,
+    pub(crate) blocked_total: u64,
+    pub(crate) blocked_max: u64,
+}
+
+impl SiteTotals {
+    pub(super) fn add(&mut self, other: &SiteTotals) {
+        self.acquisitions += other.acquisitions;
+        self.releases += other.releases;
+        self.hold_total = self.hold_total.saturating_add(other.hold_total);
+        self.hold_max = self.hold_max.max(other.hold_max);
+        self.contended += other.contended;
+        self.blocked_total = self.blocked_total.saturating_add(other.blocked_total);
+        self.blocked_max = self.blocked_max.max(other.blocked_max);
+    }
+}
