@@ -133,7 +133,7 @@ pub use remutex::ReentrantMutex;
 pub use rwlock::RwLock;
 pub use settings::{HoldTiming, InvalidSetting};
 pub use snapshot::{
-    CallSite, Distribution, InFlight, InFlightState, Location, LockSnapshot, ModeSnapshot,
+    Blame, CallSite, Distribution, InFlight, InFlightState, Location, LockSnapshot, ModeSnapshot,
     SleepSnapshot, Snapshot,
 };
 pub use stats::Mode;

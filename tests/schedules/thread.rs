@@ -2,16 +2,20 @@
 
 use super::{Act, End, Figure, How, LOCKS, Locks, Step, Tally, Use};
 use instrumented_lock::lock_api::{
-    self, RawMutexFair, RawMutexTimed, RawRwLockTimed, RawRwLockUpgradeDowngrade,
-    RawRwLockUpgradeFair, RawRwLockUpgradeTimed,
+    self, MappedMutexGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard, MutexGuard,
+    RawMutexFair, RawMutexTimed, RawRwLockTimed, RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair,
+    RawRwLockUpgradeTimed, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
-use instrumented_lock::{MappedReentrantMutexGuard, Mode, MutexGuard, ReentrantMutexGuard};
+use instrumented_lock::{MappedReentrantMutexGuard, Mode, RawMutex, ReentrantMutexGuard};
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 /// Long enough for others to run into the lock.
 const PAUSE: Duration = Duration::from_micros(50);
+
+/// Long enough for others to come by and notify.
+const WAIT: Duration = Duration::from_millis(1);
 
 /// The payload of a panic that is part of a schedule.
 struct Planned;
@@ -27,6 +31,50 @@ fn catch_planned(f: impl FnOnce()) {
     {
         resume_unwind(panic);
     }
+}
+
+/// What all guards can do, and whether that acquires the lock again.
+macro_rules! act_alike {
+    ($act:expr, $Guard:ident, $guard:ident) => {
+        match $act {
+            Act::Pause => {
+                std::thread::sleep(PAUSE);
+                false
+            }
+            Act::Bump => {
+                $Guard::bump(&mut $guard);
+                true
+            }
+            Act::Unlocked => {
+                $Guard::unlocked(&mut $guard, std::thread::yield_now);
+                true
+            }
+            Act::UnlockedFair => {
+                $Guard::unlocked_fair(&mut $guard, std::thread::yield_now);
+                true
+            }
+            Act::UnlockedPanics => {
+                catch_planned(|| $Guard::unlocked(&mut $guard, panic_as_planned));
+                true
+            }
+            _ => false,
+        }
+    };
+}
+
+/// Ends a guard that can be mapped, to a part that is `$Part`.
+macro_rules! end_mapped {
+    ($end:expr, $Guard:ident, $Mapped:ident, $guard:ident, $Part:ty) => {
+        match $end {
+            End::Drop => drop($guard),
+            End::UnlockFair => $Guard::unlock_fair($guard),
+            End::Map => drop($Guard::map($guard, |n| n)),
+            End::MapThenUnlockFair => $Mapped::unlock_fair($Guard::map($guard, |n| n)),
+            End::TryMapFails => drop($Guard::try_map($guard, |_| None::<$Part>)),
+            End::MapPanics => drop($Guard::map($guard, |_| panic_as_planned::<$Part>())),
+            End::Panic => panic_as_planned(),
+        }
+    };
 }
 
 pub(super) struct Thread<'a> {
@@ -120,10 +168,9 @@ impl<'a> Thread<'a> {
         name: &'static str,
         lock: &'a lock_api::Mutex<R, u64>,
         this: &Use,
-        other_act: impl Fn(&mut Self, &mut lock_api::MutexGuard<'_, R, u64>, Act),
+        other_act: impl Fn(&mut Self, &mut MutexGuard<'_, R, u64>, Act),
         nested: Nested<'_, 'a>,
     ) {
-        use lock_api::{MappedMutexGuard as Mapped, MutexGuard as Guard};
         let guard = match this.how {
             How::Block => Some(lock.lock()),
             How::Try => lock.try_lock(),
@@ -131,48 +178,24 @@ impl<'a> Thread<'a> {
         };
         self.attempted(name, Mode::Write, this.how, guard.is_some());
         let Some(mut guard) = guard else { return };
-        let again = Figure::Acquired(Mode::Write);
         *guard += 1;
         for &act in &this.acts {
-            match act {
-                Act::Pause => std::thread::sleep(PAUSE),
-                Act::Bump => {
-                    Guard::bump(&mut guard);
-                    self.count(name, again);
-                }
-                Act::Unlocked => {
-                    Guard::unlocked(&mut guard, std::thread::yield_now);
-                    self.count(name, again);
-                }
-                Act::UnlockedFair => {
-                    Guard::unlocked_fair(&mut guard, std::thread::yield_now);
-                    self.count(name, again);
-                }
-                Act::UnlockedPanics => {
-                    catch_planned(|| Guard::unlocked(&mut guard, panic_as_planned));
-                    self.count(name, again);
-                }
-                _ => other_act(self, &mut guard, act),
+            if act_alike!(act, MutexGuard, guard) {
+                self.count(name, Figure::Acquired(Mode::Write));
+            } else {
+                other_act(self, &mut guard, act);
             }
         }
         nested(self);
-        match this.end {
-            End::Drop => drop(guard),
-            End::UnlockFair => Guard::unlock_fair(guard),
-            End::Map => drop(Guard::map(guard, |n| n)),
-            End::MapThenUnlockFair => Mapped::unlock_fair(Guard::map(guard, |n| n)),
-            End::TryMapFails => drop(Guard::try_map(guard, |_| None::<&mut u64>)),
-            End::MapPanics => drop(Guard::map(guard, |_| panic_as_planned::<&mut u64>())),
-            End::Panic => panic_as_planned(),
-        }
+        end_mapped!(this.end, MutexGuard, MappedMutexGuard, guard, &mut u64);
     }
 
     /// What only a mutex can that condition variables work with.
-    fn plain_act(&mut self, guard: &mut MutexGuard<'_, u64>, act: Act) {
+    fn plain_act(&mut self, guard: &mut MutexGuard<'_, RawMutex, u64>, act: Act) {
         let changed = &self.locks.changed;
         match act {
             Act::Wait => {
-                let woken = changed.wait_for(guard, PAUSE);
+                let woken = changed.wait_for(guard, WAIT);
                 self.count("plain", Figure::Acquired(Mode::Write));
                 for name in ["plain", "changed"] {
                     self.count(name, Figure::Asleep);
@@ -192,8 +215,6 @@ impl<'a> Thread<'a> {
     }
 
     fn reentrant(&mut self, this: &Use, nested: Nested<'_, 'a>) {
-        use MappedReentrantMutexGuard as Mapped;
-        use ReentrantMutexGuard as Guard;
         let lock = &self.locks.reentrant;
         let is_outermost = !lock.is_owned_by_current_thread();
         let guard = match this.how {
@@ -207,39 +228,19 @@ impl<'a> Thread<'a> {
             self.count("reentrant", Figure::Nested);
         }
         let Some(mut guard) = guard else { return };
-        let again = Figure::Acquired(Mode::Write);
         for &act in &this.acts {
-            match act {
-                Act::Pause => std::thread::sleep(PAUSE),
-                Act::Bump => {
-                    Guard::bump(&mut guard);
-                    self.count("reentrant", again);
-                }
-                Act::Unlocked => {
-                    Guard::unlocked(&mut guard, std::thread::yield_now);
-                    self.count("reentrant", again);
-                }
-                Act::UnlockedFair => {
-                    Guard::unlocked_fair(&mut guard, std::thread::yield_now);
-                    self.count("reentrant", again);
-                }
-                Act::UnlockedPanics => {
-                    catch_planned(|| Guard::unlocked(&mut guard, panic_as_planned));
-                    self.count("reentrant", again);
-                }
-                _ => (),
+            if act_alike!(act, ReentrantMutexGuard, guard) {
+                self.count("reentrant", Figure::Acquired(Mode::Write));
             }
         }
         nested(self);
-        match this.end {
-            End::Drop => drop(guard),
-            End::UnlockFair => Guard::unlock_fair(guard),
-            End::Map => drop(Guard::map(guard, |n| n)),
-            End::MapThenUnlockFair => Mapped::unlock_fair(Guard::map(guard, |n| n)),
-            End::TryMapFails => drop(Guard::try_map(guard, |_| None::<&u64>)),
-            End::MapPanics => drop(Guard::map(guard, |_| panic_as_planned::<&u64>())),
-            End::Panic => panic_as_planned(),
-        }
+        end_mapped!(
+            this.end,
+            ReentrantMutexGuard,
+            MappedReentrantMutexGuard,
+            guard,
+            &u64
+        );
     }
 
     fn rwlock<R>(
@@ -292,58 +293,120 @@ impl<R> Upgrades for R where
 
 /// The guard of a reader-writer lock.
 enum Shared<'a, R: Upgrades> {
-    Read(lock_api::RwLockReadGuard<'a, R, u64>),
-    Upgradable(lock_api::RwLockUpgradableReadGuard<'a, R, u64>),
-    Write(lock_api::RwLockWriteGuard<'a, R, u64>),
+    Read(RwLockReadGuard<'a, R, u64>),
+    Upgradable(RwLockUpgradableReadGuard<'a, R, u64>),
+    Write(RwLockWriteGuard<'a, R, u64>),
 }
 
 impl<R: Upgrades> Shared<'_, R> {
     fn act(self, act: Act, count: &mut dyn FnMut(Figure)) -> Self {
-        use lock_api::{RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard};
-        /// What all three do alike.
-        macro_rules! common {
-            ($Guard:ident, $guard:ident, $mode:expr) => {{
+        match self {
+            Shared::Read(mut guard) => {
+                if act_alike!(act, RwLockReadGuard, guard) {
+                    count(Figure::Acquired(Mode::Read));
+                }
+                Shared::Read(guard)
+            }
+            Shared::Upgradable(guard) => Self::act_upgradable(guard, act, count),
+            Shared::Write(mut guard) => {
+                *guard += 1;
                 match act {
-                    Act::Pause => std::thread::sleep(PAUSE),
-                    Act::Bump => $Guard::bump(&mut $guard),
-                    Act::Unlocked => $Guard::unlocked(&mut $guard, std::thread::yield_now),
-                    Act::UnlockedFair => {
-                        $Guard::unlocked_fair(&mut $guard, std::thread::yield_now);
+                    Act::Downgrade => {
+                        count(Figure::Acquired(Mode::Read));
+                        return Shared::Read(RwLockWriteGuard::downgrade(guard));
                     }
-                    Act::UnlockedPanics => {
-                        catch_planned(|| $Guard::unlocked(&mut $guard, panic_as_planned));
+                    Act::DowngradeToUpgradable => {
+                        count(Figure::Acquired(Mode::Upgradable));
+                        return Shared::Upgradable(RwLockWriteGuard::downgrade_to_upgradable(
+                            guard,
+                        ));
                     }
                     _ => (),
                 }
-                if matches!(
-                    act,
-                    Act::Bump | Act::Unlocked | Act::UnlockedFair | Act::UnlockedPanics
-                ) {
-                    count(Figure::Acquired($mode));
+                if act_alike!(act, RwLockWriteGuard, guard) {
+                    count(Figure::Acquired(Mode::Write));
                 }
-            }};
-        }
-        match self {
-            Shared::Read(mut guard) => {
-                common!(RwLockReadGuard, guard, Mode::Read);
-                Shared::Read(guard)
+                Shared::Write(guard)
             }
-            Shared::Write(mut guard) => match act {
-                Act::Downgrade => {
-                    count(Figure::Acquired(Mode::Read));
-                    Shared::Read(RwLockWriteGuard::downgrade(guard))
-                }
-                Act::DowngradeToUpgradable => {
+        }
+    }
+
+    fn act_upgradable<'a>(
+        mut guard: RwLockUpgradableReadGuard<'a, R, u64>,
+        act: Act,
+        count: &mut dyn FnMut(Figure),
+    ) -> Shared<'a, R> {
+        use RwLockUpgradableReadGuard as Guard;
+        let upgraded = match act {
+            Act::Upgrade => Ok(Guard::upgrade(guard)),
+            Act::TryUpgrade => Guard::try_upgrade(guard),
+            Act::TimedUpgrade => Guard::try_upgrade_for(guard, PAUSE),
+            Act::Downgrade => {
+                count(Figure::Acquired(Mode::Read));
+                return Shared::Read(Guard::downgrade(guard));
+            }
+            Act::WithUpgraded | Act::WithUpgradedPanics | Act::TryWithUpgraded => {
+                let wrote = match act {
+                    Act::TryWithUpgraded => guard.try_with_upgraded(|n| *n += 1).is_some(),
+                    Act::WithUpgraded => {
+                        guard.with_upgraded(|n| *n += 1);
+                        true
+                    }
+                    _ => {
+                        catch_planned(|| guard.with_upgraded(|_| panic_as_planned()));
+                        true
+                    }
+                };
+                if wrote {
+                    count(Figure::Acquired(Mode::Write));
                     count(Figure::Acquired(Mode::Upgradable));
-                    Shared::Upgradable(RwLockWriteGuard::downgrade_to_upgradable(guard))
+                } else {
+                    count(Figure::TryFailed(Mode::Write));
                 }
-                _ => {
-                    *guard += 1;
-                    common!(RwLockWriteGuard, guard, Mode::Write);
-                    Shared::Write(guard)
+                return Shared::Upgradable(guard);
+            }
+            _ => {
+                if act_alike!(act, RwLockUpgradableReadGuard, guard) {
+                    count(Figure::Acquired(Mode::Upgradable));
                 }
+                return Shared::Upgradable(guard);
+            }
+        };
+        match (upgraded, act) {
+            (Ok(guard), _) => {
+                count(Figure::Acquired(Mode::Write));
+                Shared::Write(guard)
+            }
+            (Err(guard), Act::TimedUpgrade) => {
+                count(Figure::TimedOut(Mode::Write));
+                Shared::Upgradable(guard)
+            }
+            (Err(guard), _) => {
+                count(Figure::TryFailed(Mode::Write));
+                Shared::Upgradable(guard)
+            }
+        }
+    }
+
+    fn end(self, end: End) {
+        match self {
+            Shared::Read(guard) => {
+                end_mapped!(end, RwLockReadGuard, MappedRwLockReadGuard, guard, &u64);
+            }
+            Shared::Write(guard) => end_mapped!(
+                end,
+                RwLockWriteGuard,
+                MappedRwLockWriteGuard,
+                guard,
+                &mut u64
+            ),
+            Shared::Upgradable(guard) => match end {
+                End::Panic | End::MapPanics => panic_as_planned(),
+                End::UnlockFair | End::MapThenUnlockFair => {
+                    RwLockUpgradableReadGuard::unlock_fair(guard);
+                }
+                End::Drop | End::Map | End::TryMapFails => drop(guard),
             },
-            Shared::Upgradable(guard) => guard_upgradable(guard, act, count),
         }
     }
 }

@@ -91,6 +91,10 @@ impl Observed {
         unsafe { &*site }
     }
 
+    pub(super) fn at(self) -> u64 {
+        self.at
+    }
+
     /// The row and the start of a hold that is recorded exactly.
     #[inline(always)]
     pub(super) fn exact(self) -> Option<(&'static Site, u64)> {

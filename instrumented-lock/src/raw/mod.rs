@@ -21,7 +21,7 @@ pub(crate) use thread_id::counting_nested;
 
 use crate::class::{ClassCell, LockClass, LockKind};
 use crate::clock;
-use crate::stats::{Row, Site, Timing, slot};
+use crate::stats::{Contention, Row, Site, Timing, Verdict, slot};
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -73,6 +73,7 @@ pub struct Instrumented<R, K = kind::Plain> {
     raw: R,
     /// The id of the thread that had the lock last; 0 before the first.
     last: AtomicU32,
+    contention: Contention,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -92,6 +93,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             class,
             raw,
             last: AtomicU32::new(0),
+            contention: Contention::new(),
             kind: PhantomData,
         }
     }
@@ -182,7 +184,31 @@ impl<R, K: Kinds> Instrumented<R, K> {
             Timing::Exact | Timing::ForMany(_) => clock::now(),
         };
         site.stripe().acquired(site, at, bounced);
+        if self.contention.is_any() {
+            self.overtook(site, at);
+        }
         Observed::new(site, timing, at)
+    }
+
+    /// The lock has been taken past those that wait.
+    #[cold]
+    #[inline(never)]
+    fn overtook(&self, site: &'static Site, at: u64) {
+        let stripe = site.stripe();
+        let now = if at == held::NEVER { clock::now() } else { at };
+        let (hand_over, mark) = self.contention.overtake(stripe.row(), now);
+        stripe.handed_over(hand_over);
+        stripe.note_mark(at, mark);
+    }
+
+    /// What a hold that ends now is to be blamed for. Before the unlock: then nobody who waits can
+    /// have taken the lock in between.
+    #[cold]
+    #[inline(never)]
+    fn verdict(&self, site: &'static Site, at: u64) -> Option<Verdict> {
+        let stripe = site.stripe();
+        self.contention
+            .release(stripe.row(), stripe.mark_of(site, at), clock::now())
     }
 
     /// Whether another thread had the lock before; the calling one has it now.
@@ -231,11 +257,17 @@ impl<R, K: Kinds> Instrumented<R, K> {
         stripe.prepare_to_block();
         let start = clock::now();
         stripe.waits(site, start);
+        self.contention.arrive(site, start);
         let Some(inner) = wait(&self.raw) else {
+            self.contention.give_up(site, clock::now());
             stripe.gave_up(site, start);
             return None;
         };
         let at = clock::now();
+        stripe.handed_over(
+            self.contention
+                .acquire(site, stripe.row().is_exclusive(), at),
+        );
         stripe.acquired_after(site, start, at, self.bounced());
         Some(Held::observed(inner, Observed::new(site, timing, at)))
     }
@@ -273,15 +305,32 @@ impl<R, K: Kinds> Instrumented<R, K> {
             }
             return;
         };
-        if let Some((site, at)) = observed.exact() {
+        if let Some((site, at)) = observed.exact()
+            && !self.contention.is_any()
+        {
             let end = clock::now();
             unlock(&self.raw, held.inner);
             site.stripe().released(site, at, end);
         } else {
-            let end = observed.end();
-            unlock(&self.raw, held.inner);
-            observed.ended(end);
+            self.release_otherwise(observed, held.inner, unlock);
         }
+    }
+
+    /// Releases a lock that somebody waits for, or a hold that is not timed exactly.
+    #[inline(never)]
+    fn release_otherwise<G>(&self, observed: Observed, inner: G, unlock: impl FnOnce(&R, G)) {
+        let (site, at) = (observed.site(), observed.at());
+        let end = observed.end();
+        let verdict = if self.contention.is_any() {
+            self.verdict(site, at)
+        } else {
+            None
+        };
+        unlock(&self.raw, inner);
+        if let Some(verdict) = verdict {
+            site.stripe().blamed(site, &verdict);
+        }
+        observed.ended(end);
     }
 
     /// Turns an acquisition into one of another mode without letting go of the lock: one hold ends
@@ -293,7 +342,19 @@ impl<R, K: Kinds> Instrumented<R, K> {
             return Held::unobserved(convert(&self.raw, held.inner));
         };
         let now = clock::now();
+        self.settle(observed);
         let inner = convert(&self.raw, held.inner);
         Held::observed(inner, observed.succeed(now, to, Location::caller()))
+    }
+
+    /// Deals out the blame of a hold that ends while the lock stays taken, in another mode.
+    #[inline]
+    fn settle(&self, observed: Observed) {
+        if self.contention.is_any() {
+            let site = observed.site();
+            if let Some(verdict) = self.verdict(site, observed.at()) {
+                site.stripe().blamed(site, &verdict);
+            }
+        }
     }
 }

@@ -163,6 +163,7 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
         // SAFETY: `R` is held upgradably with the inner state.
         let inner = match unsafe { self.raw.try_upgrade(held.inner) } {
             Ok(inner) => {
+                self.settle(observed);
                 let observed = observed.succeed(start, Row::Write, Location::caller());
                 return Ok(Held::observed(inner, observed));
             }
@@ -172,14 +173,18 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
         let site = stripe.site(Location::caller());
         stripe.prepare_to_block();
         stripe.waits(site, start);
+        self.contention.arrive(site, start);
         match wait(&self.raw, inner) {
             Ok(inner) => {
                 let at = clock::now();
+                self.settle(observed);
+                stripe.handed_over(self.contention.acquire(site, true, at));
                 stripe.acquired_after(site, start, at, false);
                 observed.ended(start);
                 Ok(Held::observed(inner, observed.next(site, at)))
             }
             Err(inner) => {
+                self.contention.give_up(site, clock::now());
                 stripe.gave_up(site, start);
                 Err(Held::observed(inner, observed))
             }
@@ -239,6 +244,7 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
         // SAFETY: as for `unlock_shared`.
         match unsafe { self.raw.try_upgrade(guard.inner) } {
             Ok(inner) => {
+                self.settle(observed);
                 let observed = observed.succeed(now, Row::Write, Location::caller());
                 Ok(Held::observed(inner, observed))
             }

@@ -20,6 +20,7 @@ pub struct CallSite {
     blocked_max_ns: u64,
     hold_total_ns: u64,
     hold_max_ns: u64,
+    blame_ns: u64,
 }
 
 impl CallSite {
@@ -41,6 +42,7 @@ impl CallSite {
                 blocked_max_ns: totals.blocked_max,
                 hold_total_ns: totals.hold_total,
                 hold_max_ns: totals.hold_max,
+                blame_ns: totals.blame,
             };
             match rows.iter_mut().find(|known| known.is_same(&row)) {
                 Some(known) => *known = known.merge(&row),
@@ -102,6 +104,15 @@ impl CallSite {
         Duration::from_nanos(self.hold_max_ns)
     }
 
+    /// How long others waited while this line held the lock: every waiter counts for the time that
+    /// it overlapped, waits that gave up in the end too. Of an exclusive lock whose waits all
+    /// succeeded, the blame of all lines and the [hand-over](super::LockSnapshot::hand_over) are
+    /// together what was blocked. A reader is blamed for the writer that it keeps waiting and for
+    /// the readers behind that; several readers are each blamed in full.
+    pub fn blame(&self) -> Duration {
+        Duration::from_nanos(self.blame_ns)
+    }
+
     fn is_same(&self, other: &Self) -> bool {
         self.mode == other.mode && self.location == other.location
     }
@@ -115,6 +126,7 @@ impl CallSite {
             blocked_max_ns: self.blocked_max_ns.max(other.blocked_max_ns),
             hold_total_ns: self.hold_total_ns.saturating_add(other.hold_total_ns),
             hold_max_ns: self.hold_max_ns.max(other.hold_max_ns),
+            blame_ns: self.blame_ns.saturating_add(other.blame_ns),
             ..self.clone()
         }
     }
@@ -136,6 +148,7 @@ impl CallSite {
             },
             hold_total_ns: self.hold_total_ns.saturating_sub(earlier.hold_total_ns),
             hold_max_ns: if releases > 0 { self.hold_max_ns } else { 0 },
+            blame_ns: self.blame_ns.saturating_sub(earlier.blame_ns),
             ..self.clone()
         }
     }
@@ -145,10 +158,13 @@ impl CallSite {
     }
 }
 
-/// Most expensive first: by time blocked, then by time held.
+/// Most expensive first: by time blocked and blamed for, then by time held.
 pub(super) fn sort(sites: &mut [CallSite]) {
     sites.sort_by(|a, b| {
-        let cost = |site: &CallSite| (site.blocked_total_ns, site.hold_total_ns, site.acquisitions);
+        let cost = |site: &CallSite| {
+            let waiting = site.blocked_total_ns.saturating_add(site.blame_ns);
+            (waiting, site.hold_total_ns, site.acquisitions)
+        };
         cost(b)
             .cmp(&cost(a))
             .then_with(|| a.location.cmp(&b.location))

@@ -1,9 +1,11 @@
 //! [`LockSnapshot`], [`ModeSnapshot`] and [`SleepSnapshot`]: one lock class in a snapshot.
 
+use super::blame::{self, Blame};
 use super::call_site::{self, CallSite};
 use super::{Distribution, Location};
 use crate::class::{LockClass, LockKind};
 use crate::stats::{Mode, RowTotals};
+use std::time::Duration;
 
 /// The figures of one lock class.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub struct LockSnapshot {
     nested: u64,
     sleep: SleepSnapshot,
     call_sites: Vec<CallSite>,
+    blame: Vec<Blame>,
+    hand_over_ns: u64,
 }
 
 impl LockSnapshot {
@@ -56,6 +60,8 @@ impl LockSnapshot {
             nested: totals.nested,
             sleep: SleepSnapshot::of(sleep),
             call_sites,
+            blame: Blame::of(&totals.pairs),
+            hand_over_ns: totals.hand_over,
         }
     }
 
@@ -126,6 +132,17 @@ impl LockSnapshot {
         &self.call_sites
     }
 
+    /// Which line has kept which line waiting, the largest pairs first.
+    pub fn blame(&self) -> &[Blame] {
+        &self.blame
+    }
+
+    /// How long acquisitions waited for a lock that nobody had: from a release to the acquisition
+    /// after it, which is what it takes to wake a thread.
+    pub fn hand_over(&self) -> Duration {
+        Duration::from_nanos(self.hand_over_ns)
+    }
+
     /// Acquisitions by another thread than the one that had the lock last, in all modes:
     /// `acq-bounces` of `lock_stat`, by thread.
     pub fn bounces(&self) -> u64 {
@@ -165,6 +182,8 @@ impl LockSnapshot {
             nested: self.nested + other.nested,
             sleep: self.sleep.merge(&other.sleep),
             call_sites: call_site::merge(&self.call_sites, &other.call_sites),
+            blame: blame::merge(&self.blame, &other.blame),
+            hand_over_ns: self.hand_over_ns.saturating_add(other.hand_over_ns),
             ..self.clone()
         }
     }
@@ -179,6 +198,8 @@ impl LockSnapshot {
             nested: self.nested.saturating_sub(earlier.nested),
             sleep: self.sleep.since(&earlier.sleep),
             call_sites: call_site::since(&self.call_sites, &earlier.call_sites),
+            blame: blame::since(&self.blame, &earlier.blame),
+            hand_over_ns: self.hand_over_ns.saturating_sub(earlier.hand_over_ns),
             ..self.clone()
         }
     }

@@ -4,12 +4,14 @@
 //! Snapshots of one process can be subtracted, of several added; with the feature `serde` they can
 //! be stored and read back.
 
+mod blame;
 mod call_site;
 mod distribution;
 mod in_flight;
 mod location;
 mod lock;
 
+pub use blame::Blame;
 pub use call_site::CallSite;
 pub use distribution::Distribution;
 pub use in_flight::{InFlight, InFlightState};
@@ -66,8 +68,15 @@ use std::time::Duration;
 ///       "location": {"file": "src/store.rs", "line": 40, "column": 20},
 ///       "mode": "write",               or "read", "upgradable"
 ///       "acquisitions": 3, "releases": 3, "contended": 0,
-///       "blocked_total_ns": 0, "blocked_max_ns": 0, "hold_total_ns": 570, "hold_max_ns": 210
-///     }]
+///       "blocked_total_ns": 0, "blocked_max_ns": 0, "hold_total_ns": 570, "hold_max_ns": 210,
+///       "blame_ns": 0
+///     }],
+///     "blame": [{                      largest first
+///       "waiter": {}, "holder": {},    locations
+///       "waits": 2,
+///       "total_ns": 14000
+///     }],
+///     "hand_over_ns": 0
 ///   }],
 ///   "in_flight": [{                    longest first
 ///     "lock": "app::Store::index",

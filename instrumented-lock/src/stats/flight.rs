@@ -6,8 +6,10 @@
 //! What does not fit, or belongs to a thread with a shared slot, is not listed; a snapshot says how
 //! much that is.
 
+use super::contention::Mark;
 use super::sites::Site;
 use super::slot::EXCLUSIVE;
+use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
@@ -20,7 +22,13 @@ struct Entry {
     site: AtomicPtr<Site>,
     /// The clock when the thread began to wait or to hold, in ticks.
     since: AtomicU64,
+    /// Of a hold that began while somebody waited, where; owner only. Another hold's, unless it is
+    /// of the same stamp.
+    mark: Cell<(u64, Mark)>,
 }
+
+// SAFETY: `mark` is touched by the slot's owner only, the rest is atomic.
+unsafe impl Sync for Entry {}
 
 const WAITING: usize = 1;
 /// The thread that is listed has ended: it has forgotten the guard.
@@ -46,6 +54,7 @@ static TABLES: [Table; EXCLUSIVE] = [const {
             Entry {
                 site: AtomicPtr::new(ptr::null_mut()),
                 since: AtomicU64::new(0),
+                mark: Cell::new((0, Mark::NONE)),
             }
         }; DEPTH],
         name: parking_lot::Mutex::new(None),
@@ -93,6 +102,29 @@ fn list(slot: usize, site: *mut Site, since: u64) {
         entry.site.store(site, Ordering::Release);
         table.depth.store(depth + 1, Ordering::Relaxed);
     }
+}
+
+/// Notes with the hold that the calling thread has just listed where its episode stood.
+pub(crate) fn note_mark(slot: usize, since: u64, mark: Mark) {
+    if slot < EXCLUSIVE {
+        let table = &TABLES[slot];
+        let top = table.depth.load(Ordering::Relaxed).wrapping_sub(1);
+        if let Some(entry) = table.entries.get(top) {
+            entry.mark.set((since, mark));
+        }
+    }
+}
+
+/// Where its episode stood when a hold of the calling thread began; nothing where nobody waited.
+pub(crate) fn mark_of(slot: usize, site: &'static Site, since: u64) -> Mark {
+    if slot >= EXCLUSIVE || super::slot::current().slot != slot {
+        return Mark::NONE;
+    }
+    let is_it = |entry: &&Entry| {
+        entry.site.load(Ordering::Relaxed) == of(site) && entry.mark.get().0 == since
+    };
+    let entry = TABLES[slot].entries.iter().rev().find(is_it);
+    entry.map_or(Mark::NONE, |entry| entry.mark.get().1)
 }
 
 /// Strikes out a hold that was listed for `slot`, whoever ends it. `is_owner`: the calling thread

@@ -4,6 +4,7 @@
 //! distribution is written and read, `histogram` where the bucket boundaries lie, `sampling` which
 //! holds are timed where not all are.
 
+mod contention;
 pub(crate) mod flight;
 mod histogram;
 mod samples;
@@ -13,6 +14,7 @@ pub(crate) mod slot;
 mod stripe;
 mod sync;
 
+pub(crate) use contention::{Contention, Pair, Verdict};
 pub(crate) use histogram::{BUCKETS, bucket_of, middle, upper_bound};
 pub(crate) use samples::Totals;
 pub(crate) use sampling::one_in;
@@ -48,6 +50,9 @@ struct Rare {
     instances: AtomicI64,
     unmatched: AtomicU64,
     clock_anomalies: AtomicU64,
+    /// Nanoseconds.
+    hand_over: AtomicU64,
+    pairs: parking_lot::Mutex<Vec<Pair>>,
 }
 
 impl ClassStats {
@@ -58,6 +63,8 @@ impl ClassStats {
                 instances: AtomicI64::new(0),
                 unmatched: AtomicU64::new(0),
                 clock_anomalies: AtomicU64::new(0),
+                hand_over: AtomicU64::new(0),
+                pairs: parking_lot::Mutex::new(Vec::new()),
             }),
         }
     }
@@ -73,6 +80,16 @@ impl ClassStats {
     /// A release whose acquisition was not observed.
     pub(crate) fn unmatched(&self) {
         self.rare.unmatched.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What was waited between a release and the acquisition after it.
+    pub(crate) fn handed_over(&self, ns: u64) {
+        self.rare.hand_over.fetch_add(ns, Ordering::Relaxed);
+    }
+
+    /// Adds to the pairs of waiting and holding lines. Never under the user's lock.
+    pub(crate) fn blame(&self, add: impl FnOnce(&mut Vec<Pair>)) {
+        add(&mut self.rare.pairs.lock());
     }
 
     /// Counts the anomaly; the duration that stands for it is 0.
@@ -166,6 +183,8 @@ impl ClassStats {
             instances: u64::try_from(self.rare.instances.load(Ordering::Relaxed)).unwrap_or(0),
             unmatched: self.rare.unmatched.load(Ordering::Relaxed),
             clock_anomalies: self.rare.clock_anomalies.load(Ordering::Relaxed),
+            hand_over: self.rare.hand_over.load(Ordering::Relaxed),
+            pairs: self.rare.pairs.lock().clone(),
         }
     }
 }
@@ -207,6 +226,9 @@ pub(crate) struct ClassTotals {
     pub(crate) instances: u64,
     pub(crate) unmatched: u64,
     pub(crate) clock_anomalies: u64,
+    /// Nanoseconds.
+    pub(crate) hand_over: u64,
+    pub(crate) pairs: Vec<Pair>,
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ pub(crate) struct Site {
     pub(super) contended: AtomicU64,
     pub(super) blocked_total: AtomicU64,
     pub(super) blocked_max: AtomicU64,
+    pub(super) blame: AtomicU64,
 }
 
 impl Site {
@@ -45,6 +46,7 @@ impl Site {
             contended: AtomicU64::new(0),
             blocked_total: AtomicU64::new(0),
             blocked_max: AtomicU64::new(0),
+            blame: AtomicU64::new(0),
         }
     }
 
@@ -73,12 +75,12 @@ impl Site {
     }
 
     fn cost(&self) -> u64 {
-        let (hold, blocked) = (&self.hold_total, &self.blocked_total);
-        hold.load(Ordering::Relaxed)
-            .saturating_add(blocked.load(Ordering::Relaxed))
+        let parts = [&self.hold_total, &self.blocked_total, &self.blame];
+        let load = |part: &AtomicU64| part.load(Ordering::Relaxed);
+        parts.into_iter().map(load).fold(0, u64::saturating_add)
     }
 
-    fn counters(&self) -> [&AtomicU64; 6] {
+    fn counters(&self) -> [&AtomicU64; 7] {
         [
             &self.acquisitions,
             &self.releases,
@@ -86,6 +88,7 @@ impl Site {
             &self.hold_total,
             &self.contended,
             &self.blocked_total,
+            &self.blame,
         ]
     }
 
@@ -116,6 +119,7 @@ impl Site {
             contended: load(&self.contended),
             blocked_total: load(&self.blocked_total),
             blocked_max: load(&self.blocked_max),
+            blame: load(&self.blame),
         }
     }
 }
@@ -215,6 +219,7 @@ pub(crate) struct SiteTotals {
     pub(crate) contended: u64,
     pub(crate) blocked_total: u64,
     pub(crate) blocked_max: u64,
+    pub(crate) blame: u64,
 }
 
 impl SiteTotals {
@@ -226,5 +231,6 @@ impl SiteTotals {
         self.contended += other.contended;
         self.blocked_total = self.blocked_total.saturating_add(other.blocked_total);
         self.blocked_max = self.blocked_max.max(other.blocked_max);
+        self.blame = self.blame.saturating_add(other.blame);
     }
 }

@@ -1,5 +1,6 @@
 //! A stripe: one lock class, one mode, one thread slot.
 
+use super::contention::{Mark, Verdict};
 use super::samples::{Samples, Scratch, Totals};
 use super::sites::{Site, SiteTotals, Sites, raise};
 use super::{flight, leak_once, slot};
@@ -88,6 +89,13 @@ pub(crate) enum Row {
     Read,
     Upgradable,
     Sleep,
+}
+
+impl Row {
+    /// Whether nobody else has the lock meanwhile.
+    pub(crate) fn is_exclusive(self) -> bool {
+        matches!(self, Row::Write)
+    }
 }
 
 pub(super) const ROWS: [Row; 4] = [Row::Write, Row::Read, Row::Upgradable, Row::Sleep];
@@ -245,6 +253,44 @@ impl Stripe {
     fn blocked(&self) -> Option<&Samples> {
         // SAFETY: null, or what `prepare_to_block` made, which nothing frees.
         unsafe { self.blocked.load(Ordering::Acquire).as_ref() }
+    }
+
+    pub(crate) fn row(&self) -> Row {
+        self.row
+    }
+
+    /// What was waited, in ticks, between a release and the acquisition that is recorded here.
+    pub(crate) fn handed_over(&self, ticks: u64) {
+        if ticks > 0 {
+            let ns = clock::nanoseconds(0, ticks).unwrap_or(0);
+            self.class.stats.handed_over(ns);
+        }
+    }
+
+    /// Notes with the hold just listed, since `at`, where its episode stood.
+    pub(crate) fn note_mark(&self, at: u64, mark: Mark) {
+        flight::note_mark(self.slot, at, mark);
+    }
+
+    /// Where the episode stood when a hold began; nothing where nobody waited then.
+    pub(crate) fn mark_of(&self, site: &'static Site, at: u64) -> Mark {
+        flight::mark_of(self.slot, site, at)
+    }
+
+    /// Records what a hold of `site` is blamed for, once the lock is unlocked. The calling thread
+    /// ends the hold.
+    pub(crate) fn blamed(&self, site: &'static Site, verdict: &Verdict) {
+        let ns = |ticks| clock::nanoseconds(0, ticks).unwrap_or(0);
+        let is_owner = slot::current().slot == self.slot;
+        let here = match site.location() {
+            Some(location) if !is_owner => self.of(self.row).site(location),
+            _ => site,
+        };
+        here.stripe()
+            .alone(|| add(&here.blame, ns(verdict.total())));
+        self.class
+            .stats
+            .blame(|pairs| verdict.add_to(pairs, site.location(), ns));
     }
 
     /// Lists a wait at `site` that begins.

@@ -1,0 +1,95 @@
+//! [`Blame`]: which line keeps which line waiting.
+
+use super::Location;
+use crate::stats::Pair;
+use std::cmp::Reverse;
+use std::time::Duration;
+
+/// The time that acquisitions of one line waited while a line held the lock.
+///
+/// A class keeps 32 pairs; beyond that the smallest is dropped from the pairs, and stays in the
+/// [blame of its holder](super::CallSite::blame).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Blame {
+    waiter: Location,
+    holder: Location,
+    waits: u64,
+    total_ns: u64,
+}
+
+impl Blame {
+    /// The pairs of a class, largest first.
+    pub(super) fn of(pairs: &[Pair]) -> Vec<Blame> {
+        let pairs: Vec<_> = pairs
+            .iter()
+            .map(|pair| Blame {
+                waiter: Location::of_site(pair.waiter),
+                holder: Location::of_site(pair.holder),
+                waits: pair.waits,
+                total_ns: pair.total,
+            })
+            .collect();
+        merge(&[], &pairs)
+    }
+
+    /// The line that waited.
+    pub fn waiter(&self) -> &Location {
+        &self.waiter
+    }
+
+    /// The line that held the lock meanwhile.
+    pub fn holder(&self) -> &Location {
+        &self.holder
+    }
+
+    /// How often a hold of the one ended with an acquisition of the other still waiting.
+    pub fn waits(&self) -> u64 {
+        self.waits
+    }
+
+    /// How long the one waited while the other held.
+    pub fn total(&self) -> Duration {
+        Duration::from_nanos(self.total_ns)
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.waiter == other.waiter && self.holder == other.holder
+    }
+}
+
+pub(super) fn merge(a: &[Blame], b: &[Blame]) -> Vec<Blame> {
+    let mut merged = a.to_vec();
+    for pair in b {
+        match merged.iter_mut().find(|known| known.is_same(pair)) {
+            Some(known) => {
+                known.waits += pair.waits;
+                known.total_ns = known.total_ns.saturating_add(pair.total_ns);
+            }
+            None => merged.push(pair.clone()),
+        }
+    }
+    sorted(merged)
+}
+
+pub(super) fn since(later: &[Blame], earlier: &[Blame]) -> Vec<Blame> {
+    let interval = later.iter().map(|pair| {
+        let before = earlier.iter().find(|before| before.is_same(pair));
+        let (waits, total) = before.map_or((0, 0), |before| (before.waits, before.total_ns));
+        Blame {
+            waits: pair.waits.saturating_sub(waits),
+            total_ns: pair.total_ns.saturating_sub(total),
+            ..pair.clone()
+        }
+    });
+    sorted(
+        interval
+            .filter(|pair| pair.waits > 0 || pair.total_ns > 0)
+            .collect(),
+    )
+}
+
+fn sorted(mut pairs: Vec<Blame>) -> Vec<Blame> {
+    pairs.sort_by_key(|pair| Reverse((pair.total_ns, pair.waits)));
+    pairs
+}

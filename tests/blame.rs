@@ -1,0 +1,232 @@
+//! Who is blamed for the waiting of others: on real threads, with generous tolerance, since the
+//! scheduler is part of the subject; exactly where the parts have to add up.
+
+use instrumented_lock::{
+    CallSite, LockSnapshot, Mode, Mutex, MutexGuard, RwLock, instrumented, registry,
+};
+use instrumented_lock_tests::figures;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn blame(lock: &LockSnapshot) -> Duration {
+    lock.call_sites().iter().map(CallSite::blame).sum()
+}
+
+fn assert_near(value: Duration, expected: Duration, what: &str) {
+    let within = expected / 4 + 8 * MS;
+    assert!(
+        value.abs_diff(expected) < within,
+        "{what}: {value:?}, expected {expected:?}"
+    );
+}
+
+/// Waits until `n` threads wait for the lock named `lock`.
+fn until_waiting(lock: &str, n: usize) {
+    let waiting = || {
+        let snapshot = registry::snapshot();
+        let is_it = |f: &&instrumented_lock::InFlight| {
+            f.lock().ends_with(lock) && f.state() == instrumented_lock::InFlightState::Waiting
+        };
+        snapshot.in_flight().iter().filter(is_it).count()
+    };
+    while waiting() < n {
+        thread::sleep(MS);
+    }
+}
+
+fn spin(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}
+
+/// golang/go#73760: five threads queue at once and hold 10, 50, 20, 30 and 40 ms in that order.
+#[test]
+fn every_waiter_counts_for_the_time_that_it_overlapped() {
+    #[instrumented]
+    static QUEUE: Mutex<u32> = Mutex::new(0);
+
+    fn hold(guard: MutexGuard<'_, u32>, ms: u32) {
+        thread::sleep(ms * MS);
+        // In the order of the queue, whoever else would be quick enough to come in between.
+        MutexGuard::unlock_fair(guard);
+    }
+
+    let lines: [(u32, fn()); 5] = [
+        (line!(), || hold(QUEUE.lock(), 10)),
+        (line!(), || hold(QUEUE.lock(), 50)),
+        (line!(), || hold(QUEUE.lock(), 20)),
+        (line!(), || hold(QUEUE.lock(), 30)),
+        (line!(), || hold(QUEUE.lock(), 40)),
+    ];
+    let gate = QUEUE.lock();
+    thread::scope(|scope| {
+        for (i, (_, run)) in lines.into_iter().enumerate() {
+            scope.spawn(run);
+            until_waiting("QUEUE", i + 1);
+            thread::sleep(2 * MS);
+        }
+        MutexGuard::unlock_fair(gate);
+    });
+    let lock = figures("QUEUE");
+    for ((line, _), ms) in lines.into_iter().zip([40, 150, 40, 30, 0]) {
+        let site = lock
+            .call_sites()
+            .iter()
+            .find(|site| site.location().line() == line);
+        assert_near(site.unwrap().blame(), ms * MS, &format!("line {line}"));
+    }
+    assert_adds_up(&lock);
+    let pairs: Duration = lock
+        .blame()
+        .iter()
+        .map(instrumented_lock::Blame::total)
+        .sum();
+    assert_near(pairs, blame(&lock), "the pairs make up the blame");
+    let largest = &lock.blame()[0];
+    assert_eq!(largest.holder().line(), lines[1].0, "50 ms, three waiting");
+}
+
+/// Of an exclusive lock, blame and hand-over are what was blocked, to the rounding.
+fn assert_adds_up(lock: &LockSnapshot) {
+    let (blame, hand_over) = (blame(lock), lock.hand_over());
+    let blocked = lock.write().blocked().sum();
+    let rounding = Duration::from_nanos(4 * (lock.write().acquisitions() + 4));
+    let difference = (blame + hand_over).abs_diff(blocked);
+    // A waiter that has just come is seen some nanoseconds late by the holder.
+    assert!(
+        difference <= rounding + blocked / 1000,
+        "blame {blame:?} and hand-over {hand_over:?} are not {blocked:?}"
+    );
+}
+
+#[test]
+fn blame_and_hand_over_add_up_under_stress() {
+    #[instrumented]
+    static SUM: Mutex<u64> = Mutex::new(0);
+    thread::scope(|scope| {
+        for t in 0..6u64 {
+            scope.spawn(move || {
+                for i in 0..3000 {
+                    let mut guard = SUM.lock();
+                    *guard += 1;
+                    if (i + t).is_multiple_of(50) {
+                        thread::sleep(Duration::from_micros(50));
+                    }
+                    drop(guard);
+                    if i.is_multiple_of(7) {
+                        drop(SUM.try_lock());
+                    }
+                }
+            });
+        }
+    });
+    let lock = figures("SUM");
+    assert!(
+        lock.write().contended() > 100,
+        "{}",
+        lock.write().contended()
+    );
+    assert!(lock.write().blocked().sum() > 100 * MS);
+    assert_adds_up(&lock);
+}
+
+#[test]
+fn a_reader_is_blamed_for_the_writer_and_the_readers_behind_it() {
+    #[instrumented]
+    static READERS: RwLock<u32> = RwLock::new(0);
+    let (let_go, held) = mpsc::channel::<()>();
+    let (tell, told) = mpsc::channel();
+    let slow = move || {
+        let line = line!() + 1;
+        let guard = READERS.read();
+        tell.send(line).unwrap();
+        held.recv().unwrap();
+        drop(guard);
+    };
+    let others: [(u32, fn()); 2] = [
+        (line!(), || drop(READERS.write())),
+        (line!(), || drop(READERS.read())),
+    ];
+    let [writer, reader] = others.map(|(line, _)| line);
+    let mut slow_line = 0;
+    thread::scope(|scope| {
+        scope.spawn(slow);
+        slow_line = told.recv().unwrap();
+        for (i, (_, other)) in others.into_iter().enumerate() {
+            scope.spawn(other);
+            until_waiting("READERS", i + 1);
+        }
+        thread::sleep(60 * MS);
+        let_go.send(()).unwrap();
+    });
+    let lock = figures("READERS");
+    let site = |line: u32| {
+        lock.call_sites()
+            .iter()
+            .find(|site| site.location().line() == line)
+            .unwrap()
+    };
+    assert!(
+        site(slow_line).blame() >= 120 * MS,
+        "two waited 60 ms: {:?}",
+        site(slow_line).blame()
+    );
+    assert!(
+        site(writer).blame() < 20 * MS,
+        "the writer held for nothing"
+    );
+    assert!(
+        site(reader).blame() < 20 * MS,
+        "the reader behind kept nobody"
+    );
+    assert_eq!(site(writer).mode(), Mode::Write);
+    let pair = |waiter: u32| {
+        lock.blame()
+            .iter()
+            .find(|pair| pair.waiter().line() == waiter && pair.holder().line() == slow_line)
+            .unwrap()
+    };
+    assert!(pair(writer).total() >= 60 * MS && pair(reader).total() >= 60 * MS);
+    assert_eq!((pair(writer).waits(), pair(reader).waits()), (1, 1));
+}
+
+#[test]
+fn nobody_is_blamed_where_nobody_waits() {
+    #[instrumented]
+    static QUIET: Mutex<u32> = Mutex::new(0);
+    for _ in 0..100 {
+        let _guard = QUIET.lock();
+        spin(Duration::from_micros(10));
+    }
+    let lock = figures("QUIET");
+    assert_eq!(
+        (blame(&lock), lock.hand_over()),
+        (Duration::ZERO, Duration::ZERO)
+    );
+    assert_eq!(lock.blame(), []);
+}
+
+#[test]
+fn a_wait_that_gives_up_is_blamed_on_the_holder() {
+    #[instrumented]
+    static GIVEN_UP: Mutex<u32> = Mutex::new(0);
+    let holder = GIVEN_UP.lock();
+    thread::scope(|scope| {
+        scope.spawn(|| assert!(GIVEN_UP.try_lock_for(30 * MS).is_none()));
+        scope.spawn(|| drop(GIVEN_UP.lock()));
+        thread::sleep(80 * MS);
+        drop(holder);
+    });
+    let lock = figures("GIVEN_UP");
+    assert!(
+        blame(&lock) >= 100 * MS,
+        "30 of one, 80 of the other: {:?}",
+        blame(&lock)
+    );
+    assert_eq!(lock.write().timeouts(), 1);
+}
