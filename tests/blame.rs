@@ -195,6 +195,37 @@ fn a_reader_is_blamed_for_the_writer_and_the_readers_behind_it() {
     assert_eq!((pair(writer).waits(), pair(reader).waits()), (1, 1));
 }
 
+/// A long episode: there is always a writer waiting, and readers come and go in between.
+#[test]
+fn a_reader_that_has_waited_is_blamed_for_its_own_hold_only() {
+    #[instrumented]
+    static BUSY: RwLock<u32> = RwLock::new(0);
+    let start = Instant::now();
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while start.elapsed() < 200 * MS {
+                    let _guard = BUSY.read();
+                    spin(Duration::from_micros(100));
+                }
+            });
+            scope.spawn(|| {
+                while start.elapsed() < 200 * MS {
+                    let _guard = BUSY.write();
+                    spin(Duration::from_micros(100));
+                }
+            });
+        }
+    });
+    let lock = figures("BUSY");
+    for site in lock.call_sites() {
+        // Five others at most can wait while a hold lasts.
+        let most = 5 * site.hold_total();
+        assert!(site.blame() <= most + most / 100, "{site:?}");
+        assert!(site.blame() > Duration::ZERO, "{site:?}");
+    }
+}
+
 #[test]
 fn nobody_is_blamed_where_nobody_waits() {
     #[instrumented]

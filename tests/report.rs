@@ -35,6 +35,35 @@ fn the_wide_table_is_as_recorded() {
 }
 
 #[test]
+fn lock_stat_is_as_recorded() {
+    assert_golden("lock_stat.txt", &report::lock_stat(&known()));
+}
+
+/// What a script does with `/proc/lock_stat`: skip to the classes, split at the colon, take columns.
+#[test]
+fn lock_stat_has_the_columns_that_scripts_expect() {
+    let text = report::lock_stat(&known());
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("lock_stat version 0.4"));
+    let class = text
+        .lines()
+        .find(|line| line.contains("Store::index-R:"))
+        .unwrap();
+    let columns: Vec<_> = class
+        .split_once("-R:")
+        .unwrap()
+        .1
+        .split_whitespace()
+        .collect();
+    assert_eq!(columns.len(), 12);
+    let lock = known().lock("Store::index").unwrap().clone();
+    assert_eq!(columns[1], lock.read().contended().to_string());
+    assert_eq!(columns[7], lock.read().acquisitions().to_string());
+    assert_eq!(columns[2], "30000.00", "microseconds");
+    assert!(lines.next().unwrap().chars().all(|c| c == '-'));
+}
+
+#[test]
 fn the_table_fits_100_columns_whatever_the_names() {
     let text = report::table(&known());
     for line in text.lines().filter(|line| !line.starts_with("note: ")) {

@@ -205,10 +205,11 @@ impl<R, K: Kinds> Instrumented<R, K> {
     /// have taken the lock in between.
     #[cold]
     #[inline(never)]
-    fn verdict(&self, site: &'static Site, at: u64) -> Option<Verdict> {
+    fn verdict(&self, site: &'static Site, at: u64, end: u64) -> Option<Verdict> {
         let stripe = site.stripe();
-        self.contention
-            .release(stripe.row(), stripe.mark_of(site, at), clock::now())
+        let mark = stripe.mark_of(site, at);
+        let end = if end == held::NEVER { clock::now() } else { end };
+        self.contention.release(stripe.row(), mark, at, end)
     }
 
     /// Whether another thread had the lock before; the calling one has it now.
@@ -264,11 +265,10 @@ impl<R, K: Kinds> Instrumented<R, K> {
             return None;
         };
         let at = clock::now();
-        stripe.handed_over(
-            self.contention
-                .acquire(site, stripe.row().is_exclusive(), at),
-        );
+        let (hand_over, mark) = self.contention.acquire(site, stripe.row(), at);
+        stripe.handed_over(hand_over);
         stripe.acquired_after(site, start, at, self.bounced());
+        stripe.note_mark(at, mark);
         Some(Held::observed(inner, Observed::new(site, timing, at)))
     }
 
@@ -322,7 +322,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let (site, at) = (observed.site(), observed.at());
         let end = observed.end();
         let verdict = if self.contention.is_any() {
-            self.verdict(site, at)
+            self.verdict(site, at, end)
         } else {
             None
         };
@@ -342,17 +342,17 @@ impl<R, K: Kinds> Instrumented<R, K> {
             return Held::unobserved(convert(&self.raw, held.inner));
         };
         let now = clock::now();
-        self.settle(observed);
+        self.settle(observed, now);
         let inner = convert(&self.raw, held.inner);
         Held::observed(inner, observed.succeed(now, to, Location::caller()))
     }
 
     /// Deals out the blame of a hold that ends while the lock stays taken, in another mode.
     #[inline]
-    fn settle(&self, observed: Observed) {
+    fn settle(&self, observed: Observed, end: u64) {
         if self.contention.is_any() {
             let site = observed.site();
-            if let Some(verdict) = self.verdict(site, observed.at()) {
+            if let Some(verdict) = self.verdict(site, observed.at(), end) {
                 site.stripe().blamed(site, &verdict);
             }
         }

@@ -163,7 +163,7 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
         // SAFETY: `R` is held upgradably with the inner state.
         let inner = match unsafe { self.raw.try_upgrade(held.inner) } {
             Ok(inner) => {
-                self.settle(observed);
+                self.settle(observed, start);
                 let observed = observed.succeed(start, Row::Write, Location::caller());
                 return Ok(Held::observed(inner, observed));
             }
@@ -177,8 +177,9 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
         match wait(&self.raw, inner) {
             Ok(inner) => {
                 let at = clock::now();
-                self.settle(observed);
-                stripe.handed_over(self.contention.acquire(site, true, at));
+                self.settle(observed, start);
+                let (hand_over, _) = self.contention.acquire(site, Row::Write, at);
+                stripe.handed_over(hand_over);
                 stripe.acquired_after(site, start, at, false);
                 observed.ended(start);
                 Ok(Held::observed(inner, observed.next(site, at)))
@@ -244,7 +245,7 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
         // SAFETY: as for `unlock_shared`.
         match unsafe { self.raw.try_upgrade(guard.inner) } {
             Ok(inner) => {
-                self.settle(observed);
+                self.settle(observed, now);
                 let observed = observed.succeed(now, Row::Write, Location::caller());
                 Ok(Held::observed(inner, observed))
             }

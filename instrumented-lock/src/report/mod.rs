@@ -1,6 +1,9 @@
 //! Reports: pure functions of a [`Snapshot`](crate::Snapshot), one format a file.
 
+mod lock_stat;
 mod table;
 mod units;
+mod who;
 
+pub use lock_stat::lock_stat;
 pub use table::{TableOptions, print, table, table_with};

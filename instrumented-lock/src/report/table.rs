@@ -4,8 +4,8 @@
 //! with their holding time, each as minimum, average, maximum and total; quantiles on top.
 
 use super::units::{count, time};
+use super::who::{self, name_of, shorten, shorten_end};
 use crate::snapshot::{Distribution, LockSnapshot, ModeSnapshot, SleepSnapshot, Snapshot};
-use crate::stats::Mode;
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -27,7 +27,9 @@ const WIDTH: usize = 100;
 /// acquisitions were blocked, then by the time held. This is what `{}` prints.
 ///
 /// A `contended` row counts acquisitions that had to block and shows how long they waited; an
-/// `acquired` row counts all and shows how long they were held, as far as they have ended.
+/// `acquired` row counts all and shows how long they were held, as far as they have ended. Below
+/// stand the lines that waited most, those that [kept others waiting](crate::CallSite::blame), and
+/// at the end what is in flight.
 pub fn table(snapshot: &Snapshot) -> String {
     table_with(snapshot, TableOptions::default())
 }
@@ -54,6 +56,7 @@ pub fn table_with(snapshot: &Snapshot, options: TableOptions) -> String {
     } else {
         narrow(&mut out, &used, style);
     }
+    who::in_flight(&mut out, snapshot);
     notes(&mut out, snapshot, &used, &unused);
     out
 }
@@ -149,6 +152,7 @@ fn narrow(out: &mut String, locks: &[&LockSnapshot], style: Style) {
             rest(out, &[(lock.nested(), "nested acquisitions")]);
         }
         sleep(out, lock.sleep());
+        who::waits_and_blame(out, lock);
     }
 }
 
@@ -297,14 +301,6 @@ fn notes(out: &mut String, snapshot: &Snapshot, used: &[&LockSnapshot], unused: 
     }
 }
 
-fn name_of(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Read => "read",
-        Mode::Write => "write",
-        Mode::Upgradable => "upgradable",
-    }
-}
-
 /// `file:line`, which terminals and editors make a link of.
 fn place(lock: &LockSnapshot) -> String {
     format!(
@@ -317,25 +313,6 @@ fn place(lock: &LockSnapshot) -> String {
 fn line(out: &mut String, text: &str) {
     out.push_str(text.trim_end());
     out.push('\n');
-}
-
-/// At most `width` characters, the end of the text kept: that is where names differ.
-fn shorten(text: &str, width: usize) -> String {
-    let length = text.chars().count();
-    if length <= width {
-        return text.to_owned();
-    }
-    let end: String = text.chars().skip(length + 1 - width).collect();
-    format!("…{end}")
-}
-
-/// At most `width` characters, the start kept.
-fn shorten_end(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let start: String = text.chars().take(width - 1).collect();
-    format!("{start}…")
 }
 
 #[derive(Clone, Copy)]

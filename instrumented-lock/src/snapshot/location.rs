@@ -28,7 +28,7 @@ impl Location {
     }
 
     /// Whether this is no place but stands for several.
-    pub(super) fn is_other(&self) -> bool {
+    pub(crate) fn is_other(&self) -> bool {
         self.line == 0 && self.file == OTHER
     }
 

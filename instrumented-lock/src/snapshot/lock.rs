@@ -299,7 +299,7 @@ impl ModeSnapshot {
         &self.blocked
     }
 
-    fn merge(&self, other: &Self) -> Self {
+    pub(crate) fn merge(&self, other: &Self) -> Self {
         ModeSnapshot {
             acquisitions: self.acquisitions + other.acquisitions,
             try_failures: self.try_failures + other.try_failures,

@@ -54,6 +54,8 @@ struct State {
     owner: *const Contention,
     /// Tells the episodes apart that one entry serves in turn.
     generation: u64,
+    /// When the first waiter came.
+    opened: u64,
     /// Up to where the integrals are worked out.
     until: u64,
     /// What is not yet blamed on anybody began at this value of the sum of all integrals.
@@ -80,6 +82,7 @@ impl Episode {
             state: UnsafeCell::new(State {
                 owner: ptr::null(),
                 generation: 0,
+                opened: 0,
                 until: 0,
                 mark: 0,
                 is_free: false,
@@ -184,6 +187,13 @@ impl State {
         if was_free || exclusively { waited } else { 0 }
     }
 
+    fn here(&self) -> Mark {
+        Mark {
+            generation: self.generation,
+            total: self.total(),
+        }
+    }
+
     /// What each line has waited since blame was last dealt out, which is now.
     fn deal(&mut self) -> [Share; LINES + 1] {
         self.waiters.each_mut().map(|waiters| {
@@ -269,6 +279,7 @@ impl Contention {
                 *state = State {
                     owner: self,
                     generation: state.generation + 1,
+                    opened: start,
                     until: start,
                     mark: 0,
                     is_free: false,
@@ -299,13 +310,14 @@ impl Contention {
         }
     }
 
-    /// A wait ends, with the lock taken in a mode. Returns the hand-over, in ticks.
-    pub(crate) fn acquire(&self, site: &'static Site, exclusively: bool, at: u64) -> u64 {
+    /// A wait ends, with the lock taken. Returns the hand-over, in ticks, and for a reader where its
+    /// hold begins.
+    pub(crate) fn acquire(&self, site: &'static Site, row: Row, at: u64) -> (u64, Mark) {
         let line = site.location();
         self.depart(|state| {
-            let hand_over = state.acquired(exclusively, at);
+            let hand_over = state.acquired(row.is_exclusive(), at);
             state.leave(line, at);
-            hand_over
+            (hand_over, state.here())
         })
     }
 
@@ -338,20 +350,14 @@ impl Contention {
     pub(crate) fn overtake(&self, row: Row, at: u64) -> (u64, Mark) {
         let event = |state: &mut State| {
             let hand_over = state.acquired(row.is_exclusive(), at);
-            (
-                hand_over,
-                Mark {
-                    generation: state.generation,
-                    total: state.total(),
-                },
-            )
+            (hand_over, state.here())
         };
         self.with(TRIES, event).unwrap_or_default()
     }
 
-    /// The lock is about to be unlocked while somebody waits; `mark` is where the hold of a reader
-    /// began, if that was after the first waiter came.
-    pub(crate) fn release(&self, row: Row, mark: Mark, end: u64) -> Option<Verdict> {
+    /// A hold from `at` to `end` ends while somebody waits, and the lock is about to be unlocked;
+    /// `mark` is where a reader's hold began, if that is known.
+    pub(crate) fn release(&self, row: Row, mark: Mark, at: u64, end: u64) -> Option<Verdict> {
         self.with(TRIES, |state| {
             state.advance(end);
             let total = if row.is_exclusive() {
@@ -359,11 +365,12 @@ impl Contention {
                 state.since_mark()
             } else {
                 let start = if mark.generation == state.generation {
-                    mark.total
+                    Some(mark.total)
                 } else {
-                    0
+                    // Older than the first waiter: it has kept all of them waiting all the time.
+                    (at < state.opened).then_some(0)
                 };
-                let waited = state.total().wrapping_sub(start);
+                let waited = start.map_or(0, |start| state.total().wrapping_sub(start));
                 // Up to here readers had the lock; what an acquisition then waits is hand-over.
                 state.since_mark();
                 if waited.cast_signed() < 0 { 0 } else { waited }
