@@ -73,7 +73,6 @@ pub struct Instrumented<R, K = kind::Plain> {
     raw: R,
     /// The id of the thread that had the lock last; 0 before the first.
     last: AtomicU32,
-    contention: Contention,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -93,7 +92,6 @@ impl<R, K: Kinds> Instrumented<R, K> {
             class,
             raw,
             last: AtomicU32::new(0),
-            contention: Contention::new(),
             kind: PhantomData,
         }
     }
@@ -184,7 +182,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             Timing::Exact | Timing::ForMany(_) => clock::now(),
         };
         site.stripe().acquired(site, at, bounced);
-        if self.contention.is_any() {
+        if self.contention().is_any() {
             self.overtook(site, at);
         }
         Observed::new(site, timing, at)
@@ -196,7 +194,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     fn overtook(&self, site: &'static Site, at: u64) {
         let stripe = site.stripe();
         let now = if at == held::NEVER { clock::now() } else { at };
-        let (hand_over, mark) = self.contention.overtake(stripe.row(), now);
+        let (hand_over, mark) = self.contention().overtake(stripe.row(), now);
         stripe.handed_over(hand_over);
         stripe.note_mark(at, mark);
     }
@@ -208,8 +206,18 @@ impl<R, K: Kinds> Instrumented<R, K> {
     fn verdict(&self, site: &'static Site, at: u64, end: u64) -> Option<Verdict> {
         let stripe = site.stripe();
         let mark = stripe.mark_of(site, at);
-        let end = if end == held::NEVER { clock::now() } else { end };
-        self.contention.release(stripe.row(), mark, at, end)
+        let end = if end == held::NEVER {
+            clock::now()
+        } else {
+            end
+        };
+        self.contention().release(stripe.row(), mark, at, end)
+    }
+
+    /// Those who wait for this lock.
+    #[inline(always)]
+    fn contention(&self) -> Contention {
+        Contention::of(&self.raw)
     }
 
     /// Whether another thread had the lock before; the calling one has it now.
@@ -258,17 +266,24 @@ impl<R, K: Kinds> Instrumented<R, K> {
         stripe.prepare_to_block();
         let start = clock::now();
         stripe.waits(site, start);
-        self.contention.arrive(site, start);
+        let counted = self.contention().arrive(site, start);
         let Some(inner) = wait(&self.raw) else {
-            self.contention.give_up(site, clock::now());
+            if counted {
+                self.contention().give_up(site, clock::now());
+            }
             stripe.gave_up(site, start);
             return None;
         };
         let at = clock::now();
-        let (hand_over, mark) = self.contention.acquire(site, stripe.row(), at);
-        stripe.handed_over(hand_over);
-        stripe.acquired_after(site, start, at, self.bounced());
-        stripe.note_mark(at, mark);
+        if counted {
+            let (hand_over, mark) = self.contention().acquire(site, stripe.row(), at);
+            stripe.acquired_after(site, start, at, self.bounced());
+            stripe.handed_over(hand_over);
+            stripe.note_mark(at, mark);
+        } else {
+            stripe.acquired_after(site, start, at, self.bounced());
+            stripe.class().stats.unblamed();
+        }
         Some(Held::observed(inner, Observed::new(site, timing, at)))
     }
 
@@ -306,7 +321,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             return;
         };
         if let Some((site, at)) = observed.exact()
-            && !self.contention.is_any()
+            && !self.contention().is_any()
         {
             let end = clock::now();
             unlock(&self.raw, held.inner);
@@ -321,7 +336,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     fn release_otherwise<G>(&self, observed: Observed, inner: G, unlock: impl FnOnce(&R, G)) {
         let (site, at) = (observed.site(), observed.at());
         let end = observed.end();
-        let verdict = if self.contention.is_any() {
+        let verdict = if self.contention().is_any() {
             self.verdict(site, at, end)
         } else {
             None
@@ -350,7 +365,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     /// Deals out the blame of a hold that ends while the lock stays taken, in another mode.
     #[inline]
     fn settle(&self, observed: Observed, end: u64) {
-        if self.contention.is_any() {
+        if self.contention().is_any() {
             let site = observed.site();
             if let Some(verdict) = self.verdict(site, observed.at(), end) {
                 site.stripe().blamed(site, &verdict);

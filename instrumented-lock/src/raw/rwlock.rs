@@ -173,19 +173,25 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
         let site = stripe.site(Location::caller());
         stripe.prepare_to_block();
         stripe.waits(site, start);
-        self.contention.arrive(site, start);
+        let counted = self.contention().arrive(site, start);
         match wait(&self.raw, inner) {
             Ok(inner) => {
                 let at = clock::now();
                 self.settle(observed, start);
-                let (hand_over, _) = self.contention.acquire(site, Row::Write, at);
-                stripe.handed_over(hand_over);
+                if counted {
+                    let (hand_over, _) = self.contention().acquire(site, Row::Write, at);
+                    stripe.handed_over(hand_over);
+                } else {
+                    stripe.class().stats.unblamed();
+                }
                 stripe.acquired_after(site, start, at, false);
                 observed.ended(start);
                 Ok(Held::observed(inner, observed.next(site, at)))
             }
             Err(inner) => {
-                self.contention.give_up(site, clock::now());
+                if counted {
+                    self.contention().give_up(site, clock::now());
+                }
                 stripe.gave_up(site, start);
                 Err(Held::observed(inner, observed))
             }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 /// The time that acquisitions of one line waited while a line held the lock.
 ///
-/// A class keeps 32 pairs; beyond that the smallest is dropped from the pairs, and stays in the
-/// [blame of its holder](super::CallSite::blame).
+/// A thread keeps 16 pairs of a class and mode; beyond that the smallest is dropped from the pairs,
+/// and stays in the [blame of its holder](super::CallSite::blame).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Blame {
@@ -20,9 +20,9 @@ pub struct Blame {
 
 impl Blame {
     /// The pairs of a class, largest first.
-    pub(super) fn of(pairs: &[Pair]) -> Vec<Blame> {
+    pub(super) fn of<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> Vec<Blame> {
         let pairs: Vec<_> = pairs
-            .iter()
+            .into_iter()
             .map(|pair| Blame {
                 waiter: Location::of_site(pair.waiter),
                 holder: Location::of_site(pair.holder),

@@ -25,6 +25,7 @@ pub struct LockSnapshot {
     call_sites: Vec<CallSite>,
     blame: Vec<Blame>,
     hand_over_ns: u64,
+    unblamed: u64,
 }
 
 impl LockSnapshot {
@@ -60,8 +61,9 @@ impl LockSnapshot {
             nested: totals.nested,
             sleep: SleepSnapshot::of(sleep),
             call_sites,
-            blame: Blame::of(&totals.pairs),
-            hand_over_ns: totals.hand_over,
+            blame: Blame::of(totals.rows.iter().flat_map(|row| &row.pairs)),
+            hand_over_ns: totals.rows.iter().map(|row| row.hand_over).sum(),
+            unblamed: totals.unblamed,
         }
     }
 
@@ -143,6 +145,12 @@ impl LockSnapshot {
         Duration::from_nanos(self.hand_over_ns)
     }
 
+    /// Acquisitions whose waiting is in neither blame nor hand-over: another lock that was waited
+    /// for had the place that this one has by its address.
+    pub fn unblamed(&self) -> u64 {
+        self.unblamed
+    }
+
     /// Acquisitions by another thread than the one that had the lock last, in all modes:
     /// `acq-bounces` of `lock_stat`, by thread.
     pub fn bounces(&self) -> u64 {
@@ -184,6 +192,7 @@ impl LockSnapshot {
             call_sites: call_site::merge(&self.call_sites, &other.call_sites),
             blame: blame::merge(&self.blame, &other.blame),
             hand_over_ns: self.hand_over_ns.saturating_add(other.hand_over_ns),
+            unblamed: self.unblamed + other.unblamed,
             ..self.clone()
         }
     }
@@ -200,6 +209,7 @@ impl LockSnapshot {
             call_sites: call_site::since(&self.call_sites, &earlier.call_sites),
             blame: blame::since(&self.blame, &earlier.blame),
             hand_over_ns: self.hand_over_ns.saturating_sub(earlier.hand_over_ns),
+            unblamed: self.unblamed.saturating_sub(earlier.unblamed),
             ..self.clone()
         }
     }

@@ -76,7 +76,8 @@ use std::time::Duration;
 ///       "waits": 2,
 ///       "total_ns": 14000
 ///     }],
-///     "hand_over_ns": 0
+///     "hand_over_ns": 0,
+///     "unblamed": 0
 ///   }],
 ///   "in_flight": [{                    longest first
 ///     "lock": "app::Store::index",

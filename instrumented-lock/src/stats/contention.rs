@@ -7,10 +7,11 @@
 //! hand-over. Each event costs the same however long the queue is, and the parts add up to all that
 //! was waited.
 //!
-//! A lock knows its episode by a number of two bytes; while nobody waits that is 0, and reading it is
-//! all that an acquisition and a release pay. An event that finds another one of the same lock in
-//! progress waits for it some nanoseconds, but not for long: a holder that cannot get in leaves its
-//! part to the next event.
+//! Which locks are waited for stands in a table of its own, by the lock's address, that only changes
+//! when somebody begins or ceases to wait: reading it is all that an acquisition and a release pay
+//! while nobody does. In the lock itself it would share a line with the state that all threads
+//! write. An event that finds another one of the same lock in progress waits for it some
+//! nanoseconds, but not for long: a holder that cannot get in leaves its part to the next event.
 
 use super::Row;
 use super::sites::Site;
@@ -18,23 +19,24 @@ use std::cell::UnsafeCell;
 use std::hint::spin_loop;
 use std::panic::Location;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 type Line = Option<&'static Location<'static>>;
 
-/// Locks that can be waited for at a time with blame; waits for more are blamed on nobody. One
-/// thread waits for one lock at a time, so this many threads are covered whatever they do.
-const EPISODES: usize = 512;
+/// Places for episodes. A lock has one by its address; where another lock that is waited for has it
+/// already, the waits of the later one are blamed on nobody, and counted.
+const EPISODES: usize = 1024;
 
 /// Waiting lines that an episode keeps apart, besides all others.
-const LINES: usize = 4;
+const LINES: usize = 3;
 
 /// How often a holder tries to get into an episode before it gives up: some hundred nanoseconds,
 /// far more than any event takes whose thread is running.
 const TRIES: usize = 200;
 
-/// One for each episode that is in use.
-static TAKEN: [AtomicU64; EPISODES / 64] = [const { AtomicU64::new(0) }; EPISODES / 64];
+/// The address of the lock whose episode is open in a place; 0 where none is. Apart from the
+/// episodes, which are written far more often.
+static OWNERS: [AtomicUsize; EPISODES] = [const { AtomicUsize::new(0) }; EPISODES];
 
 static TABLE: [Episode; EPISODES] = [const { Episode::new() }; EPISODES];
 
@@ -48,10 +50,7 @@ struct Episode {
 unsafe impl Sync for Episode {}
 
 /// Times are ticks, integrals waiters times ticks.
-#[derive(Clone, Copy)]
 struct State {
-    /// The [`Contention`] whose episode this is; null while it is free.
-    owner: *const Contention,
     /// Tells the episodes apart that one entry serves in turn.
     generation: u64,
     /// When the first waiter came.
@@ -69,7 +68,7 @@ struct State {
 struct Waiters {
     /// The line that waits; `None` for all others, and where there is none.
     line: Line,
-    count: u64,
+    count: u32,
     integral: u64,
     /// The integral when blame was last dealt out.
     mark: u64,
@@ -79,20 +78,7 @@ impl Episode {
     const fn new() -> Self {
         Episode {
             busy: AtomicBool::new(false),
-            state: UnsafeCell::new(State {
-                owner: ptr::null(),
-                generation: 0,
-                opened: 0,
-                until: 0,
-                mark: 0,
-                is_free: false,
-                waiters: [Waiters {
-                    line: None,
-                    count: 0,
-                    integral: 0,
-                    mark: 0,
-                }; LINES + 1],
-            }),
+            state: UnsafeCell::new(State::new()),
         }
     }
 
@@ -112,12 +98,40 @@ impl Episode {
 }
 
 impl State {
+    const fn new() -> Self {
+        State {
+            generation: 0,
+            opened: 0,
+            until: 0,
+            mark: 0,
+            is_free: false,
+            waiters: [Waiters {
+                line: None,
+                count: 0,
+                integral: 0,
+                mark: 0,
+            }; LINES + 1],
+        }
+    }
+
+    /// The first waiter comes.
+    fn open(&mut self, start: u64) {
+        *self = State {
+            generation: self.generation + 1,
+            opened: start,
+            until: start,
+            ..State::new()
+        };
+    }
+
     /// Works the integrals out up to `now`. Events of several threads come in almost any order; one
     /// that is late finds them worked out already.
     fn advance(&mut self, now: u64) {
         if let Some(ticks) = now.checked_sub(self.until) {
             for waiters in &mut self.waiters {
-                waiters.integral = waiters.integral.wrapping_add(waiters.count * ticks);
+                waiters.integral = waiters
+                    .integral
+                    .wrapping_add(u64::from(waiters.count) * ticks);
             }
             self.until = now;
         }
@@ -129,8 +143,8 @@ impl State {
             .fold(0, |sum, waiters| sum.wrapping_add(waiters.integral))
     }
 
-    fn count(&self) -> u64 {
-        self.waiters.iter().map(|waiters| waiters.count).sum()
+    fn is_over(&self) -> bool {
+        self.waiters.iter().all(|waiters| waiters.count == 0)
     }
 
     /// Where waits of `line` belong.
@@ -203,7 +217,7 @@ impl State {
             Share {
                 waiter: waiters.line,
                 ticks,
-                waits: waiters.count,
+                waits: u64::from(waiters.count),
             }
         })
     }
@@ -223,9 +237,6 @@ pub(crate) struct Verdict {
     shares: [Share; LINES + 1],
 }
 
-/// Whether anybody waits for a lock: 0, or the number of its episode and one. Part of the lock.
-pub(crate) struct Contention(AtomicU16);
-
 /// Where a reader's hold began in its episode.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Mark {
@@ -241,78 +252,70 @@ impl Mark {
     };
 }
 
+/// Those who wait for one lock, by the lock's address: it does not move while anybody uses it.
+#[derive(Clone, Copy)]
+pub(crate) struct Contention {
+    lock: usize,
+}
+
 impl Contention {
-    pub(crate) const fn new() -> Self {
-        Contention(AtomicU16::new(0))
+    #[inline(always)]
+    pub(crate) fn of<R>(lock: &R) -> Self {
+        Contention {
+            lock: ptr::from_ref(lock).addr(),
+        }
+    }
+
+    /// Locks are at least 8 bytes apart; the high bits of the product depend on all of the address
+    /// (Knuth, The Art of Computer Programming 3, 6.4: multiplicative hashing).
+    #[inline(always)]
+    fn place(self) -> usize {
+        let hash = (self.lock as u64 >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (hash >> 54) as usize % EPISODES
     }
 
     /// Whether anybody waits.
     #[inline(always)]
-    pub(crate) fn is_any(&self) -> bool {
+    pub(crate) fn is_any(self) -> bool {
         // Relaxed: a waiter that has just arrived may be missed, and its first nanoseconds with it.
-        self.0.load(Ordering::Relaxed) != 0
+        OWNERS[self.place()].load(Ordering::Relaxed) == self.lock
     }
 
-    fn with<T>(&self, tries: usize, event: impl FnOnce(&mut State) -> T) -> Option<T> {
-        let number = usize::from(self.0.load(Ordering::Acquire)).checked_sub(1)?;
-        let ours = |state: &mut State| ptr::eq(state.owner, self).then(|| event(state));
-        TABLE[number].enter(tries, ours)?
+    fn owner(self) -> &'static AtomicUsize {
+        &OWNERS[self.place()]
     }
 
-    /// A wait begins.
-    pub(crate) fn arrive(&self, site: &'static Site, start: u64) {
+    /// Runs `event` in the episode of this lock, if one is open.
+    fn with<T>(self, tries: usize, event: impl FnOnce(&mut State) -> T) -> Option<T> {
+        let ours = |state: &mut State| self.is_any().then(|| event(state));
+        TABLE[self.place()].enter(tries, ours)?
+    }
+
+    /// A wait begins. Returns whether it can be blamed on anybody; if not, it must not end here.
+    #[must_use]
+    pub(crate) fn arrive(self, site: &'static Site, start: u64) -> bool {
         let line = site.location();
-        loop {
-            if self
-                .with(usize::MAX, |state| state.arrive(line, start))
-                .is_some()
-            {
-                return;
+        let event = |state: &mut State| {
+            // Relaxed: only changed by who is in here.
+            let owner = self.owner().load(Ordering::Relaxed);
+            if owner == 0 {
+                state.open(start);
+                self.owner().store(self.lock, Ordering::Relaxed);
             }
-            if self.0.load(Ordering::Acquire) != 0 {
-                // The last waiter is leaving; its episode ends.
-                spin_loop();
-                continue;
+            let is_ours = owner == 0 || owner == self.lock;
+            if is_ours {
+                state.arrive(line, start);
             }
-            let Some(number) = take() else { return };
-            let opened = TABLE[number].enter(usize::MAX, |state| {
-                *state = State {
-                    owner: self,
-                    generation: state.generation + 1,
-                    opened: start,
-                    until: start,
-                    mark: 0,
-                    is_free: false,
-                    waiters: [Waiters {
-                        line: None,
-                        count: 0,
-                        integral: 0,
-                        mark: 0,
-                    }; LINES + 1],
-                };
-                let mine = u16::try_from(number + 1).unwrap_or(0);
-                // Release: who finds the number finds the episode open.
-                let opened = self
-                    .0
-                    .compare_exchange(0, mine, Ordering::Release, Ordering::Relaxed)
-                    .is_ok();
-                if opened {
-                    state.arrive(line, start);
-                } else {
-                    state.owner = ptr::null();
-                }
-                opened
-            });
-            if opened == Some(true) {
-                return;
-            }
-            give_back(number);
-        }
+            is_ours
+        };
+        TABLE[self.place()]
+            .enter(usize::MAX, event)
+            .unwrap_or(false)
     }
 
     /// A wait ends, with the lock taken. Returns the hand-over, in ticks, and for a reader where its
     /// hold begins.
-    pub(crate) fn acquire(&self, site: &'static Site, row: Row, at: u64) -> (u64, Mark) {
+    pub(crate) fn acquire(self, site: &'static Site, row: Row, at: u64) -> (u64, Mark) {
         let line = site.location();
         self.depart(|state| {
             let hand_over = state.acquired(row.is_exclusive(), at);
@@ -322,32 +325,25 @@ impl Contention {
     }
 
     /// A wait ends without the lock.
-    pub(crate) fn give_up(&self, site: &'static Site, end: u64) {
+    pub(crate) fn give_up(self, site: &'static Site, end: u64) {
         let line = site.location();
         self.depart(|state| state.leave(line, end));
     }
 
-    fn depart<T: Default>(&self, leave: impl FnOnce(&mut State) -> T) -> T {
-        let mut last = None;
+    fn depart<T: Default>(self, leave: impl FnOnce(&mut State) -> T) -> T {
         let left = self.with(usize::MAX, |state| {
             let left = leave(state);
-            if state.count() == 0 {
-                last = usize::from(self.0.load(Ordering::Relaxed)).checked_sub(1);
-                // Release: who finds nobody waiting finds the episode closed.
-                self.0.store(0, Ordering::Release);
-                state.owner = ptr::null();
+            if state.is_over() {
+                self.owner().store(0, Ordering::Relaxed);
             }
             left
         });
-        if let Some(number) = last {
-            give_back(number);
-        }
         left.unwrap_or_default()
     }
 
     /// The lock has been taken without waiting, past those that wait. Returns the hand-over, and
     /// for a reader where its hold begins.
-    pub(crate) fn overtake(&self, row: Row, at: u64) -> (u64, Mark) {
+    pub(crate) fn overtake(self, row: Row, at: u64) -> (u64, Mark) {
         let event = |state: &mut State| {
             let hand_over = state.acquired(row.is_exclusive(), at);
             (hand_over, state.here())
@@ -357,7 +353,7 @@ impl Contention {
 
     /// A hold from `at` to `end` ends while somebody waits, and the lock is about to be unlocked;
     /// `mark` is where a reader's hold began, if that is known.
-    pub(crate) fn release(&self, row: Row, mark: Mark, at: u64, end: u64) -> Option<Verdict> {
+    pub(crate) fn release(self, row: Row, mark: Mark, at: u64, end: u64) -> Option<Verdict> {
         self.with(TRIES, |state| {
             state.advance(end);
             let total = if row.is_exclusive() {
@@ -383,25 +379,8 @@ impl Contention {
     }
 }
 
-fn take() -> Option<usize> {
-    TAKEN.iter().enumerate().find_map(|(i, word)| {
-        // Relaxed: the entry's own `busy` orders what is in it.
-        let taken = word.try_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
-            let free = taken.trailing_ones();
-            (free < 64).then(|| taken | 1 << free)
-        });
-        taken
-            .ok()
-            .map(|before| i * 64 + before.trailing_ones() as usize)
-    })
-}
-
-fn give_back(number: usize) {
-    TAKEN[number / 64].fetch_and(!(1 << (number % 64)), Ordering::Relaxed);
-}
-
-/// Pairs that a class keeps; beyond that the smallest makes room.
-const PAIRS: usize = 32;
+/// Pairs that a stripe keeps; beyond that the smallest makes room.
+const PAIRS: usize = 16;
 
 /// A waiting line and a holding one.
 #[derive(Clone, Copy)]
@@ -419,7 +398,7 @@ impl Verdict {
         self.total
     }
 
-    /// Adds the parts to the pairs of a class.
+    /// Adds the parts to the pairs of a stripe.
     pub(crate) fn add_to(&self, pairs: &mut Vec<Pair>, holder: Line, to_ns: impl Fn(u64) -> u64) {
         for share in self.shares.iter().filter(|share| share.ticks > 0) {
             let (waiter, total) = (share.waiter, to_ns(share.ticks));

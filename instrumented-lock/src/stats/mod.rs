@@ -50,9 +50,7 @@ struct Rare {
     instances: AtomicI64,
     unmatched: AtomicU64,
     clock_anomalies: AtomicU64,
-    /// Nanoseconds.
-    hand_over: AtomicU64,
-    pairs: parking_lot::Mutex<Vec<Pair>>,
+    unblamed: AtomicU64,
 }
 
 impl ClassStats {
@@ -63,8 +61,7 @@ impl ClassStats {
                 instances: AtomicI64::new(0),
                 unmatched: AtomicU64::new(0),
                 clock_anomalies: AtomicU64::new(0),
-                hand_over: AtomicU64::new(0),
-                pairs: parking_lot::Mutex::new(Vec::new()),
+                unblamed: AtomicU64::new(0),
             }),
         }
     }
@@ -82,14 +79,9 @@ impl ClassStats {
         self.rare.unmatched.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What was waited between a release and the acquisition after it.
-    pub(crate) fn handed_over(&self, ns: u64) {
-        self.rare.hand_over.fetch_add(ns, Ordering::Relaxed);
-    }
-
-    /// Adds to the pairs of waiting and holding lines. Never under the user's lock.
-    pub(crate) fn blame(&self, add: impl FnOnce(&mut Vec<Pair>)) {
-        add(&mut self.rare.pairs.lock());
+    /// A wait that could not be blamed on anybody.
+    pub(crate) fn unblamed(&self) {
+        self.rare.unblamed.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts the anomaly; the duration that stands for it is 0.
@@ -183,8 +175,7 @@ impl ClassStats {
             instances: u64::try_from(self.rare.instances.load(Ordering::Relaxed)).unwrap_or(0),
             unmatched: self.rare.unmatched.load(Ordering::Relaxed),
             clock_anomalies: self.rare.clock_anomalies.load(Ordering::Relaxed),
-            hand_over: self.rare.hand_over.load(Ordering::Relaxed),
-            pairs: self.rare.pairs.lock().clone(),
+            unblamed: self.rare.unblamed.load(Ordering::Relaxed),
         }
     }
 }
@@ -226,9 +217,7 @@ pub(crate) struct ClassTotals {
     pub(crate) instances: u64,
     pub(crate) unmatched: u64,
     pub(crate) clock_anomalies: u64,
-    /// Nanoseconds.
-    pub(crate) hand_over: u64,
-    pub(crate) pairs: Vec<Pair>,
+    pub(crate) unblamed: u64,
 }
 
 #[cfg(test)]

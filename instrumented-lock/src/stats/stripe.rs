@@ -1,6 +1,6 @@
 //! A stripe: one lock class, one mode, one thread slot.
 
-use super::contention::{Mark, Verdict};
+use super::contention::{Mark, Pair, Verdict};
 use super::samples::{Samples, Scratch, Totals};
 use super::sites::{Site, SiteTotals, Sites, raise};
 use super::{flight, leak_once, slot};
@@ -125,6 +125,10 @@ pub(crate) struct Stripe {
     /// Made before the first wait.
     blocked: AtomicPtr<Samples>,
     writers: parking_lot::Mutex<()>,
+    /// What acquisitions of this stripe ended by taking a lock that nobody had; nanoseconds.
+    hand_over: AtomicU64,
+    /// Whom the holds of this stripe have kept waiting. The owner's lock, but for snapshots.
+    pairs: parking_lot::Mutex<Vec<Pair>>,
     sites: Sites,
 }
 
@@ -143,6 +147,8 @@ impl Stripe {
             sampled_releases: AtomicU64::new(0),
             blocked: AtomicPtr::new(ptr::null_mut()),
             writers: parking_lot::Mutex::new(()),
+            hand_over: AtomicU64::new(0),
+            pairs: parking_lot::Mutex::new(Vec::new()),
             sites: Sites::new(),
         }
     }
@@ -263,7 +269,11 @@ impl Stripe {
     pub(crate) fn handed_over(&self, ticks: u64) {
         if ticks > 0 {
             let ns = clock::nanoseconds(0, ticks).unwrap_or(0);
-            self.class.stats.handed_over(ns);
+            if self.is_shared() {
+                self.hand_over.fetch_add(ns, Ordering::Relaxed);
+            } else {
+                add(&self.hand_over, ns);
+            }
         }
     }
 
@@ -286,11 +296,9 @@ impl Stripe {
             Some(location) if !is_owner => self.of(self.row).site(location),
             _ => site,
         };
-        here.stripe()
-            .alone(|| add(&here.blame, ns(verdict.total())));
-        self.class
-            .stats
-            .blame(|pairs| verdict.add_to(pairs, site.location(), ns));
+        let stripe = here.stripe();
+        stripe.alone(|| add(&here.blame, ns(verdict.total())));
+        verdict.add_to(&mut stripe.pairs.lock(), site.location(), ns);
     }
 
     /// Lists a wait at `site` that begins.
@@ -414,6 +422,8 @@ impl Stripe {
         totals.acquisitions += self.acquired.load(Ordering::Relaxed);
         totals.try_failures += self.try_failures.load(Ordering::Relaxed);
         totals.timeouts += self.timeouts.load(Ordering::Relaxed);
+        totals.hand_over += self.hand_over.load(Ordering::Relaxed);
+        totals.pairs.extend_from_slice(&self.pairs.lock());
         totals.bounces += self.bounces.load(Ordering::Relaxed);
         totals.contended_bounces += self.contended_bounces.load(Ordering::Relaxed);
     }
@@ -426,6 +436,9 @@ pub(crate) struct RowTotals {
     pub(crate) timeouts: u64,
     pub(crate) bounces: u64,
     pub(crate) contended_bounces: u64,
+    /// Nanoseconds.
+    pub(crate) hand_over: u64,
+    pub(crate) pairs: Vec<Pair>,
     /// By line; the compiler may keep several locations for one.
     pub(crate) sites: Vec<(Option<&'static Location<'static>>, SiteTotals)>,
     scratch: Vec<(Option<&'static Location<'static>>, SiteTotals)>,
@@ -442,6 +455,8 @@ impl RowTotals {
             timeouts: 0,
             bounces: 0,
             contended_bounces: 0,
+            hand_over: 0,
+            pairs: Vec::new(),
             sites: Vec::new(),
             scratch: Vec::new(),
             sampled_releases: 0,
