@@ -84,11 +84,19 @@ impl Episode {
 
     /// Runs `event` alone. `None` after so many `tries`.
     fn enter<T>(&self, tries: usize, event: impl FnOnce(&mut State) -> T) -> Option<T> {
-        let mut left = tries;
+        let mut tried = 0;
         // Acquire: pairs with the release below; the last event is complete.
         while self.busy.swap(true, Ordering::Acquire) {
-            left = left.checked_sub(1)?;
-            spin_loop();
+            tried += 1;
+            if tried == tries {
+                return None;
+            }
+            if tried < TRIES {
+                spin_loop();
+            } else {
+                // Whoever is in there has been descheduled.
+                std::thread::yield_now();
+            }
         }
         // SAFETY: `busy` was clear, so nobody else is in here until it is cleared below.
         let result = event(unsafe { &mut *self.state.get() });

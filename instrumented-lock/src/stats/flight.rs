@@ -101,7 +101,21 @@ fn list(slot: usize, site: *mut Site, since: u64) {
         // Release: who sees the site sees its stamp.
         entry.site.store(site, Ordering::Release);
         table.depth.store(depth + 1, Ordering::Relaxed);
+    } else {
+        shrink(table);
     }
+}
+
+/// Gives up entries at the top that others have struck out.
+#[cold]
+#[inline(never)]
+fn shrink(table: &Table) {
+    let mut depth = table.depth.load(Ordering::Relaxed);
+    let is_free = |i: usize| table.entries[i].site.load(Ordering::Relaxed).is_null();
+    while depth > 0 && is_free(depth - 1) {
+        depth -= 1;
+    }
+    table.depth.store(depth, Ordering::Relaxed);
 }
 
 /// Notes with the hold that the calling thread has just listed where its episode stood.
@@ -169,12 +183,7 @@ fn strike_slowly(table: &Table, is_owner: bool, site: *mut Site, since: u64) {
         entry.site.store(ptr::null_mut(), Ordering::Relaxed);
     }
     if is_owner {
-        let mut depth = table.depth.load(Ordering::Relaxed);
-        let is_free = |i: usize| table.entries[i].site.load(Ordering::Relaxed).is_null();
-        while depth > 0 && is_free(depth - 1) {
-            depth -= 1;
-        }
-        table.depth.store(depth, Ordering::Relaxed);
+        shrink(table);
     }
 }
 
