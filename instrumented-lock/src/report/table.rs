@@ -270,22 +270,17 @@ fn wide(out: &mut String, locks: &[&LockSnapshot], style: Style) {
 
 fn notes(out: &mut String, snapshot: &Snapshot, used: &[&LockSnapshot], unused: &[&LockSnapshot]) {
     for lock in used {
-        if lock.unmatched() > 0 {
-            let n = count(lock.unmatched());
-            line(
-                out,
-                &format!("{}: {n} holds began while recording was off", lock.name()),
-            );
-        }
-        if lock.clock_anomalies() > 0 {
-            let n = count(lock.clock_anomalies());
-            line(
-                out,
-                &format!(
-                    "{}: the clock ran backwards {n} times, counted as 0",
-                    lock.name()
-                ),
-            );
+        let name = lock.name();
+        let notes = [
+            (lock.unmatched(), "holds began while recording was off"),
+            (
+                lock.clock_anomalies(),
+                "durations were negative, counted as 0",
+            ),
+            (lock.unblamed(), "waits could not be blamed on anybody"),
+        ];
+        for (n, what) in notes.into_iter().filter(|(n, _)| *n > 0) {
+            wrapped(out, &format!("{name}: {} {what}", count(n)));
         }
     }
     if !unused.is_empty() {
@@ -297,8 +292,25 @@ fn notes(out: &mut String, snapshot: &Snapshot, used: &[&LockSnapshot], unused: 
         );
     }
     for diagnostic in snapshot.diagnostics() {
-        line(out, &format!("note: {diagnostic}"));
+        wrapped(out, &format!("note: {diagnostic}"));
     }
+}
+
+/// A sentence in lines that fit, those after the first indented. A word that is longer than a line
+/// loses its start.
+fn wrapped(out: &mut String, text: &str) {
+    let mut current = String::new();
+    for word in text.split_whitespace() {
+        let length = current.chars().count() + 1 + word.chars().count();
+        if !current.trim().is_empty() && length > WIDTH {
+            line(out, &current);
+            current = "    ".to_owned();
+        } else if !current.is_empty() {
+            current.push(' ');
+        }
+        current.push_str(&shorten(word, WIDTH - 4));
+    }
+    line(out, &current);
 }
 
 /// `file:line`, which terminals and editors make a link of.
