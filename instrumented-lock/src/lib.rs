@@ -91,6 +91,7 @@
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+mod advice;
 mod class;
 pub mod clock;
 mod condvar;
@@ -136,6 +137,7 @@ mod common {
     pub use parking_lot::{Once, OnceState};
 }
 
+pub use advice::{Advice, Confidence};
 pub use class::{LockClass, LockKind, Unclassed};
 pub use common::*;
 pub use condvar::Condvar;

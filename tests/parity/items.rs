@@ -484,7 +484,8 @@ types! {
     [use] lock_api = locks::lock_api::Mutex<RawMutex, u8>:;
 }
 
-/// What [`ReentrantMutex`]'s Arc methods return; only its raw mutex's name differs.
+// How users name the guards that own a handle. `drop_in::ReentrantMutex` returns another type than
+// this one: its raw mutex is not `RawMutex`.
 type ReentrantArc = ArcReentrantMutexGuard<RawMutex, RawThreadId, u8>;
 type MutexArc = ArcMutexGuard<RawMutex, u8>;
 type ReadArc = ArcRwLockReadGuard<RawRwLock, u8>;

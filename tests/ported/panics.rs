@@ -88,7 +88,7 @@ fn a_panic_in_a_mapping_unlocks() {
     panics(|| {
         drop(MutexGuard::map(mutex.try_lock().expect("free"), |_| {
             seven::<&mut i32>()
-        }))
+        }));
     });
     panics(|| {
         drop(MutexGuard::try_map(mutex.try_lock().expect("free"), |_| {
@@ -108,7 +108,7 @@ fn a_panic_in_a_mapping_unlocks() {
         drop(RwLockReadGuard::map(
             rwlock.try_read().expect("free"),
             |_| seven::<&i32>(),
-        ))
+        ));
     });
     panics(|| {
         drop(RwLockWriteGuard::map(

@@ -2,7 +2,7 @@
 
 mod lock_stat;
 mod table;
-mod units;
+pub(crate) mod units;
 mod who;
 
 pub use lock_stat::lock_stat;

@@ -304,7 +304,8 @@ fn wrapped(out: &mut String, text: &str) {
         let length = current.chars().count() + 1 + word.chars().count();
         if !current.trim().is_empty() && length > WIDTH {
             line(out, &current);
-            current = "    ".to_owned();
+            current.clear();
+            current.push_str("    ");
         } else if !current.is_empty() {
             current.push(' ');
         }

@@ -84,14 +84,14 @@ impl Episode {
 
     /// Runs `event` alone. `None` after so many `tries`.
     fn enter<T>(&self, tries: usize, event: impl FnOnce(&mut State) -> T) -> Option<T> {
-        let mut tried = 0;
+        let mut attempt = 0;
         // Acquire: pairs with the release below; the last event is complete.
         while self.busy.swap(true, Ordering::Acquire) {
-            tried += 1;
-            if tried == tries {
+            attempt += 1;
+            if attempt == tries {
                 return None;
             }
-            if tried < TRIES {
+            if attempt < TRIES {
                 spin_loop();
             } else {
                 // Whoever is in there has been descheduled.
