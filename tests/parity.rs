@@ -10,57 +10,13 @@ use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 /// What `drop_in` does not have, or has otherwise, and why.
-const EXCEPTIONS: &[(&[&str], &str)] = &[
-    (
-        &[
-            "const fn FairMutex::data_ptr",
-            "const fn FairMutex::get_mut",
-            "const fn Mutex::data_ptr",
-            "const fn Mutex::get_mut",
-            "const fn RecursiveRwLock::data_ptr",
-            "const fn RecursiveRwLock::get_mut",
-            "const fn ReentrantMutex::data_ptr",
-            "const fn ReentrantMutex::get_mut",
-            "const fn RwLock::data_ptr",
-            "const fn RwLock::get_mut",
-        ],
-        "there, and not const: the methods are lock_api's, behind a dereference",
-    ),
-    (
-        &[
-            "const fn FairMutex::from_raw",
-            "const fn Mutex::from_raw",
-            "const fn RecursiveRwLock::from_raw",
-            "const fn ReentrantMutex::from_raw",
-            "const fn RwLock::from_raw",
-            "fn FairMutex::into_inner_with_raw",
-            "fn Mutex::into_inner_with_raw",
-            "fn RecursiveRwLock::into_inner_with_raw",
-            "fn ReentrantMutex::into_inner_with_raw",
-            "fn RwLock::into_inner_with_raw",
-        ],
-        "of lock_api's types only: no dereference leads to what takes or makes the lock itself",
-    ),
-    (
-        &[
-            "unsafe fn RecursiveRwLock::make_arc_read_guard_unchecked",
-            "unsafe fn RecursiveRwLock::make_arc_write_guard_unchecked",
-            "unsafe fn RecursiveRwLock::make_upgradable_arc_guard_unchecked",
-            "unsafe fn ReentrantMutex::make_arc_guard_unchecked",
-            "unsafe fn RwLock::make_arc_read_guard_unchecked",
-            "unsafe fn RwLock::make_arc_write_guard_unchecked",
-            "unsafe fn RwLock::make_upgradable_arc_guard_unchecked",
-        ],
-        "of lock_api's types only: no dereference leads to what takes a handle",
-    ),
-    (
-        &[
-            "impl RawCondvar for RawCondvar",
-            "impl RawCondvarTimed for RawCondvar",
-        ],
-        "the condition variable sleeps at a gate of its own, not in the queue of a mutex",
-    ),
-];
+const EXCEPTIONS: &[(&[&str], &str)] = &[(
+    &[
+        "impl RawCondvar for RawCondvar",
+        "impl RawCondvarTimed for RawCondvar",
+    ],
+    "the condition variable sleeps at a gate of its own, not in the queue of a mutex",
+)];
 
 /// Features of `parking_lot` that this build lacks: their items are not compiled.
 const FEATURES_OFF: &[(&str, &str)] = &[
@@ -126,26 +82,6 @@ macro_rules! auto_traits {
 }
 
 const AUTO_TRAITS: [&str; 5] = ["Send", "Sync", "Unpin", "UnwindSafe", "RefUnwindSafe"];
-
-/// Automatic traits that the types here do not have where `parking_lot`'s do, and why.
-const NOT_UNWIND_SAFE: &[(&str, &[&str], &str)] = &[
-    (
-        "ReentrantMutex",
-        &["UnwindSafe"],
-        "the guard's state, which the mutex keeps, points to statistics",
-    ),
-    (
-        "Mapped",
-        &["UnwindSafe", "RefUnwindSafe"],
-        "the guard's state points to statistics",
-    ),
-    (
-        "Condvar",
-        &["RefUnwindSafe"],
-        "the gate at which threads sleep is a `parking_lot::Mutex`",
-    ),
-    ("RawCondvar", &["RefUnwindSafe"], "the same"),
-];
 
 /// An inherent constant, where its bound holds, goes before the constant of [`Otherwise`].
 struct Ask<T: ?Sized>(PhantomData<T>);
@@ -230,10 +166,7 @@ fn automatic_traits_are_the_same() {
     let mut differ = Vec::new();
     for ((ty, theirs), (_, ours)) in theirs.into_iter().zip(ours) {
         for (name, (theirs, ours)) in AUTO_TRAITS.into_iter().zip(theirs.into_iter().zip(ours)) {
-            let excepted = NOT_UNWIND_SAFE
-                .iter()
-                .any(|(of, traits, _)| ty.starts_with(of) && traits.contains(&name));
-            if theirs != ours && !(excepted && theirs) {
+            if theirs != ours {
                 differ.push(format!(
                     "{ty}: {name} is {theirs} in parking_lot, {ours} here"
                 ));

@@ -116,3 +116,41 @@ fn a_tail_of_the_name_finds_the_lock_if_it_is_unambiguous() {
         "a tail is whole segments"
     );
 }
+
+#[test]
+fn every_lock_type_has_its_own_kind() {
+    let first = line!();
+    let reentrant = drop_in::ReentrantMutex::new(0);
+    let fair = drop_in::FairMutex::new(0);
+    let recursive = drop_in::RecursiveRwLock::new(0);
+    let condvar = drop_in::Condvar::new();
+    drop((
+        reentrant.lock(),
+        reentrant.lock(),
+        fair.lock(),
+        recursive.read(),
+    ));
+    let mutex = drop_in::Mutex::new(0);
+    condvar.wait_for(&mut mutex.lock(), std::time::Duration::from_millis(1));
+    let kinds: Vec<_> = registry::snapshot()
+        .locks()
+        .iter()
+        .filter(|lock| lock.declared_at().line() > first && lock.name().contains(file!()))
+        .map(|lock| {
+            (
+                lock.kind(),
+                lock.write().acquisitions() + lock.read().acquisitions(),
+            )
+        })
+        .collect();
+    let expected = [
+        (LockKind::ReentrantMutex, 1),
+        (LockKind::FairMutex, 1),
+        (LockKind::RecursiveRwLock, 1),
+        (LockKind::Condvar, 0),
+        (LockKind::Mutex, 2),
+    ];
+    for kind in expected {
+        assert!(kinds.contains(&kind), "{kind:?} in {kinds:?}");
+    }
+}

@@ -130,7 +130,10 @@ impl LockClass {
 
     /// A lock of this class knows its kind even where the declaration could not.
     pub(crate) fn set_kind(&self, kind: LockKind) {
-        self.kind.store(kind as u8, Ordering::Relaxed);
+        // The raw mutex inside a reentrant one knows itself as a mutex.
+        if self.kind() != LockKind::ReentrantMutex || kind != LockKind::Mutex {
+            self.kind.store(kind as u8, Ordering::Relaxed);
+        }
     }
 
     /// Turns recording on or off for this class alone. Off for all, in the

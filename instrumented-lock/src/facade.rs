@@ -56,10 +56,41 @@ macro_rules! lock_type {
         }
 
         impl<T, C> $Lock<T, C> {
+            /// A lock around a raw one, which keeps its own class.
+            #[inline]
+            pub const fn from_raw(raw: $Raw, $(get_thread_id: $Id,)? value: T) -> Self {
+                let lock = <$Api>::from_raw(
+                    raw,
+                    $(::std::convert::identity::<$Id>(get_thread_id),)?
+                    value,
+                );
+                Self { class: ::std::marker::PhantomData, lock }
+            }
+
             /// The protected value. The lock is gone; nothing is recorded.
             #[inline]
             pub fn into_inner(self) -> T {
                 self.lock.into_inner()
+            }
+
+            /// The raw lock and the protected value.
+            #[inline]
+            pub fn into_inner_with_raw(self) -> ($Raw, $($Id,)? T) {
+                self.lock.into_inner_with_raw()
+            }
+        }
+
+        impl<T: ?Sized, C> $Lock<T, C> {
+            /// The protected value. Nobody else can hold the lock meanwhile; nothing is recorded.
+            #[inline]
+            pub const fn get_mut(&mut self) -> &mut T {
+                self.lock.get_mut()
+            }
+
+            /// Where the protected value is. Records nothing.
+            #[inline]
+            pub const fn data_ptr(&self) -> *mut T {
+                self.lock.data_ptr()
             }
         }
 
@@ -160,6 +191,105 @@ macro_rules! lock_type {
     };
 }
 
+/// The methods of `lock_api`'s lock once more, so that paths such as `Mutex::lock` name them too: no
+/// dereference leads from a path.
+macro_rules! api_methods {
+    (
+        $Lock:ident {
+            $($name:ident($($arg:ident: $Arg:ty)?) $(-> $Out:ty)?;)*
+        }
+        unsafe {
+            $($unsafe_name:ident($($state:ident: $State:ty)?) $(-> $UnsafeOut:ty)?;)*
+        }
+    ) => {
+        impl<T: ?Sized, C> $Lock<T, C> {
+            $(
+                #[doc = concat!("`", stringify!($name), "` of `lock_api`'s lock.")]
+                #[inline]
+                #[track_caller]
+                pub fn $name(&self $(, $arg: $Arg)?) $(-> $Out)? {
+                    self.lock.$name($($arg)?)
+                }
+            )*
+            $(
+                #[doc = concat!("`", stringify!($unsafe_name), "` of `lock_api`'s lock.")]
+                ///
+                /// # Safety
+                ///
+                /// As there: the lock is held, without a guard, and has this state.
+                #[inline]
+                #[track_caller]
+                pub unsafe fn $unsafe_name(&self $(, $state: $State)?) $(-> $UnsafeOut)? {
+                    // SAFETY: the caller's promise is the callee's.
+                    unsafe { self.lock.$unsafe_name($($state)?) }
+                }
+            )*
+        }
+    };
+}
+
+/// [`api_methods`] of a mutex.
+macro_rules! mutex_methods {
+    ($Lock:ident, $Raw:ty) => {
+        $crate::facade::api_methods! { $Lock {
+            lock() -> lock_api::MutexGuard<'_, $Raw, T>;
+            try_lock() -> Option<lock_api::MutexGuard<'_, $Raw, T>>;
+            try_lock_for(timeout: std::time::Duration)
+                -> Option<lock_api::MutexGuard<'_, $Raw, T>>;
+            try_lock_until(timeout: std::time::Instant)
+                -> Option<lock_api::MutexGuard<'_, $Raw, T>>;
+            is_locked() -> bool;
+        } unsafe {
+            raw() -> &$Raw;
+            make_guard_unchecked(state: <$Raw as lock_api::RawMutex>::Guard)
+                -> lock_api::MutexGuard<'_, $Raw, T>;
+            force_unlock(state: <$Raw as lock_api::RawMutex>::Guard);
+            force_unlock_fair(state: <$Raw as lock_api::RawMutex>::Guard);
+        }}
+    };
+}
+
+/// [`api_methods`] of a reader-writer lock.
+macro_rules! rwlock_methods {
+    ($Lock:ident, $Raw:ty) => {
+        $crate::facade::api_methods! { $Lock {
+            read() -> lock_api::RwLockReadGuard<'_, $Raw, T>;
+            try_read() -> Option<lock_api::RwLockReadGuard<'_, $Raw, T>>;
+            try_read_for(timeout: std::time::Duration)
+                -> Option<lock_api::RwLockReadGuard<'_, $Raw, T>>;
+            try_read_until(timeout: std::time::Instant)
+                -> Option<lock_api::RwLockReadGuard<'_, $Raw, T>>;
+            write() -> lock_api::RwLockWriteGuard<'_, $Raw, T>;
+            try_write() -> Option<lock_api::RwLockWriteGuard<'_, $Raw, T>>;
+            try_write_for(timeout: std::time::Duration)
+                -> Option<lock_api::RwLockWriteGuard<'_, $Raw, T>>;
+            try_write_until(timeout: std::time::Instant)
+                -> Option<lock_api::RwLockWriteGuard<'_, $Raw, T>>;
+            upgradable_read() -> lock_api::RwLockUpgradableReadGuard<'_, $Raw, T>;
+            try_upgradable_read() -> Option<lock_api::RwLockUpgradableReadGuard<'_, $Raw, T>>;
+            try_upgradable_read_for(timeout: std::time::Duration)
+                -> Option<lock_api::RwLockUpgradableReadGuard<'_, $Raw, T>>;
+            try_upgradable_read_until(timeout: std::time::Instant)
+                -> Option<lock_api::RwLockUpgradableReadGuard<'_, $Raw, T>>;
+            is_locked() -> bool;
+            is_locked_exclusive() -> bool;
+        } unsafe {
+            raw() -> &$Raw;
+            make_read_guard_unchecked(state: <$Raw as lock_api::RawRwLock>::SharedGuard)
+                -> lock_api::RwLockReadGuard<'_, $Raw, T>;
+            make_write_guard_unchecked(state: <$Raw as lock_api::RawRwLock>::ExclusiveGuard)
+                -> lock_api::RwLockWriteGuard<'_, $Raw, T>;
+            make_upgradable_guard_unchecked(
+                state: <$Raw as lock_api::RawRwLockUpgrade>::UpgradableGuard
+            ) -> lock_api::RwLockUpgradableReadGuard<'_, $Raw, T>;
+            force_unlock_read(state: <$Raw as lock_api::RawRwLock>::SharedGuard);
+            force_unlock_read_fair(state: <$Raw as lock_api::RawRwLock>::SharedGuard);
+            force_unlock_write(state: <$Raw as lock_api::RawRwLock>::ExclusiveGuard);
+            force_unlock_write_fair(state: <$Raw as lock_api::RawRwLock>::ExclusiveGuard);
+        }}
+    };
+}
+
 /// The methods that take `self: &Arc<Self>`, which no dereference reaches: `$name` does what
 /// `lock_api`'s does.
 #[cfg(feature = "arc_lock")]
@@ -174,6 +304,27 @@ macro_rules! arc_methods {
                 #[track_caller]
                 pub fn $name(self: &::std::sync::Arc<Self> $(, $arg: $Arg)?) -> $Guard {
                     Self::as_api(self).$name($($arg)?)
+                }
+            )*
+        }
+    };
+}
+
+/// Those of [`arc_methods`] that make a guard of a lock which is held already.
+#[cfg(feature = "arc_lock")]
+macro_rules! unchecked_arc_methods {
+    ($Lock:ident { $($name:ident($($state:ident: $State:ty)?) -> $Guard:ty;)* }) => {
+        impl<T: ?Sized, C> $Lock<T, C> {
+            $(
+                #[doc = concat!("`", stringify!($name), "` of `lock_api`.")]
+                ///
+                /// # Safety
+                ///
+                /// The lock is held in this mode, without a guard, and has this state.
+                #[inline]
+                pub unsafe fn $name(self: &::std::sync::Arc<Self> $(, $state: $State)?) -> $Guard {
+                    // SAFETY: the caller's promise is the callee's.
+                    unsafe { Self::as_api(self).$name($($state)?) }
                 }
             )*
         }
@@ -217,9 +368,20 @@ macro_rules! rwlock_arc_methods {
             try_upgradable_read_arc_until(timeout: std::time::Instant)
                 -> Option<lock_api::ArcRwLockUpgradableReadGuard<$Raw, T>>;
         }}
+        $crate::facade::unchecked_arc_methods! { $Lock {
+            make_arc_read_guard_unchecked(
+                state: <$Raw as lock_api::RawRwLock>::SharedGuard
+            ) -> lock_api::ArcRwLockReadGuard<$Raw, T>;
+            make_arc_write_guard_unchecked(
+                state: <$Raw as lock_api::RawRwLock>::ExclusiveGuard
+            ) -> lock_api::ArcRwLockWriteGuard<$Raw, T>;
+            make_upgradable_arc_guard_unchecked(
+                state: <$Raw as lock_api::RawRwLockUpgrade>::UpgradableGuard
+            ) -> lock_api::ArcRwLockUpgradableReadGuard<$Raw, T>;
+        }}
     };
 }
 
+pub(crate) use {api_methods, lock_type, mutex_methods, observing, rwlock_methods};
 #[cfg(feature = "arc_lock")]
-pub(crate) use {arc_methods, mutex_arc_methods, rwlock_arc_methods};
-pub(crate) use {lock_type, observing};
+pub(crate) use {arc_methods, mutex_arc_methods, rwlock_arc_methods, unchecked_arc_methods};

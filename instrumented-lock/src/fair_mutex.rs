@@ -18,5 +18,7 @@ pub type FairMutexGuard<'a, T> = lock_api::MutexGuard<'a, RawFairMutex, T>;
 /// A [`FairMutexGuard`] for a part of the protected value.
 pub type MappedFairMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawFairMutex, T>;
 
+crate::facade::mutex_methods!(FairMutex, RawFairMutex);
+
 #[cfg(feature = "arc_lock")]
 crate::facade::mutex_arc_methods!(FairMutex, lock_api::ArcMutexGuard<RawFairMutex, T>);

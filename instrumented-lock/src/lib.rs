@@ -30,6 +30,19 @@
 //! | blocked | a distribution over contended acquisitions |
 //! | hold | a distribution over releases, from the acquisition to just before the unlock |
 //!
+//! By type:
+//!
+//! | type | what is measured |
+//! |---|---|
+//! | [`Mutex`] | every acquisition as a write; mapped guards end the hold they were made from; `unlocked`, `bump` and a wait for a condition variable end one hold and start another |
+//! | [`FairMutex`] | the same |
+//! | [`ReentrantMutex`] | the outermost acquisition, as a write; nested ones are [counted](LockSnapshot::nested) |
+//! | [`RwLock`] | reads, upgradable reads and writes apart; a downgrade or upgrade ends one hold and starts one of the other mode |
+//! | [`RecursiveRwLock`] | the same; every read is a hold of its own, nested ones too |
+//! | [`Condvar`] | how long threads [sleep](LockSnapshot::sleep), how many are notified and how many time out; for the mutex too |
+//! | [`Once`] | nothing: it is `parking_lot`'s |
+//! | [`Instrumented<R>`](raw::Instrumented) | what `R` is used as: a mutex or a reader-writer lock |
+//!
 //! A guard that is alive or forgotten is in flight: among the acquisitions, not in `hold`.
 //! Distributions have exact count, sum, standard deviation, minimum and maximum, and quantiles
 //! within 4.4 %.

@@ -42,5 +42,7 @@ pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
 /// A [`MutexGuard`] for a part of the protected value.
 pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
 
+crate::facade::mutex_methods!(Mutex, RawMutex);
+
 #[cfg(feature = "arc_lock")]
 crate::facade::mutex_arc_methods!(Mutex, lock_api::ArcMutexGuard<RawMutex, T>);

@@ -31,5 +31,7 @@ pub type MappedRecursiveRwLockReadGuard<'a, T> =
 pub type MappedRecursiveRwLockWriteGuard<'a, T> =
     lock_api::MappedRwLockWriteGuard<'a, RawRwLockRecursive, T>;
 
+crate::facade::rwlock_methods!(RecursiveRwLock, RawRwLockRecursive);
+
 #[cfg(feature = "arc_lock")]
 crate::facade::rwlock_arc_methods!(RecursiveRwLock, RawRwLockRecursive);

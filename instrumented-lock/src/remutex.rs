@@ -1,7 +1,7 @@
 //! [`ReentrantMutex`] and its guards.
 
 use crate::facade::lock_type;
-use crate::raw::{RawReentrantMutex, RawThreadId, counting_nested};
+use crate::raw::{RawMutex, RawThreadId, counting_nested};
 use std::time::{Duration, Instant};
 
 lock_type! {
@@ -23,21 +23,20 @@ lock_type! {
     /// let tree = snapshot.lock("TREE").unwrap();
     /// assert_eq!((tree.write().acquisitions(), tree.nested()), (1, 1));
     /// ```
-    ReentrantMutex over lock_api::ReentrantMutex<RawReentrantMutex, RawThreadId, T>,
-    raw RawReentrantMutex = <parking_lot::RawMutex as lock_api::RawMutex>::INIT,
+    ReentrantMutex over lock_api::ReentrantMutex<RawMutex, RawThreadId, T>,
+    raw RawMutex = <parking_lot::RawMutex as lock_api::RawMutex>::INIT,
     and RawThreadId
 }
 
 /// One level of the lock is held while this lives; dropping the outermost unlocks, then records.
-pub type ReentrantMutexGuard<'a, T> =
-    lock_api::ReentrantMutexGuard<'a, RawReentrantMutex, RawThreadId, T>;
+pub type ReentrantMutexGuard<'a, T> = lock_api::ReentrantMutexGuard<'a, RawMutex, RawThreadId, T>;
 
 /// A [`ReentrantMutexGuard`] for a part of the protected value.
 pub type MappedReentrantMutexGuard<'a, T> =
-    lock_api::MappedReentrantMutexGuard<'a, RawReentrantMutex, RawThreadId, T>;
+    lock_api::MappedReentrantMutexGuard<'a, RawMutex, RawThreadId, T>;
 
 // These stand before lock_api's, which know nothing of nested acquisitions.
-impl<T: ?Sized> ReentrantMutex<T> {
+impl<T: ?Sized, C> ReentrantMutex<T, C> {
     #[inline]
     fn nesting<G>(&self, acquire: impl FnOnce() -> Option<G>) -> Option<G> {
         counting_nested(|| self.lock.is_owned_by_current_thread(), acquire)
@@ -75,20 +74,36 @@ impl<T: ?Sized> ReentrantMutex<T> {
     }
 }
 
+crate::facade::api_methods! { ReentrantMutex {
+    is_locked() -> bool;
+    is_owned_by_current_thread() -> bool;
+} unsafe {
+    raw() -> &RawMutex;
+    make_guard_unchecked() -> ReentrantMutexGuard<'_, T>;
+    force_unlock();
+    force_unlock_fair();
+}}
+
+#[cfg(feature = "arc_lock")]
+crate::facade::unchecked_arc_methods! { ReentrantMutex {
+    make_arc_guard_unchecked()
+        -> lock_api::ArcReentrantMutexGuard<RawMutex, RawThreadId, T>;
+}}
+
 #[cfg(feature = "arc_lock")]
 mod arc {
-    use super::{RawReentrantMutex, RawThreadId, ReentrantMutex, counting_nested};
+    use super::{RawMutex, RawThreadId, ReentrantMutex, counting_nested};
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
-    type Guard<T> = lock_api::ArcReentrantMutexGuard<RawReentrantMutex, RawThreadId, T>;
+    type Guard<T> = lock_api::ArcReentrantMutexGuard<RawMutex, RawThreadId, T>;
 
     impl<T: ?Sized, C> ReentrantMutex<T, C> {
         #[inline]
         fn nesting_arc(
             self: &Arc<Self>,
             acquire: impl FnOnce(
-                &Arc<lock_api::ReentrantMutex<RawReentrantMutex, RawThreadId, T>>,
+                &Arc<lock_api::ReentrantMutex<RawMutex, RawThreadId, T>>,
             ) -> Option<Guard<T>>,
         ) -> Option<Guard<T>> {
             let this = Self::as_api(self);

@@ -50,5 +50,7 @@ pub type MappedRwLockReadGuard<'a, T> = lock_api::MappedRwLockReadGuard<'a, RawR
 /// A [`RwLockWriteGuard`] for a part of the protected value.
 pub type MappedRwLockWriteGuard<'a, T> = lock_api::MappedRwLockWriteGuard<'a, RawRwLock, T>;
 
+crate::facade::rwlock_methods!(RwLock, RawRwLock);
+
 #[cfg(feature = "arc_lock")]
 crate::facade::rwlock_arc_methods!(RwLock, RawRwLock);

@@ -1,4 +1,4 @@
-//! A use of every item of `parking_lot`, under the name that `parking_lot-0.13.txt` has for it.
+//! A use by path of every item of `parking_lot`, under the name that `parking_lot-0.13.txt` has for it.
 //!
 //! Written for `parking_lot`; `parity.rs` compiles it for both crates. Types that occur twice with
 //! other names (`Mutex` and `FairMutex`, `RwLock` and `RecursiveRwLock`) are written once.
@@ -59,52 +59,60 @@ macro_rules! mutex {
             const $METHODS;
             $Mutex {
                 [const fn] new(value: u8) -> $Mutex<u8> { $Mutex::new(value) }
-                [fn] into_inner(lock: $Mutex<u8>) -> u8 { lock.into_inner() }
-                [fn] lock(lock: &$Mutex<u8>) -> $Guard<'_, u8> { lock.lock() }
-                [fn] try_lock(lock: &$Mutex<u8>) -> Option<$Guard<'_, u8>> { lock.try_lock() }
+                [const fn] from_raw(raw: $Raw, value: u8) -> $Mutex<u8> {
+                    $Mutex::from_raw(raw, value)
+                }
+                [const fn] get_mut(lock: &mut $Mutex<u8>) -> &mut u8 { $Mutex::get_mut(lock) }
+                [const fn] data_ptr(lock: &$Mutex<u8>) -> *mut u8 { $Mutex::data_ptr(lock) }
+                [fn] into_inner(lock: $Mutex<u8>) -> u8 { $Mutex::into_inner(lock) }
+                [fn] into_inner_with_raw(lock: $Mutex<u8>) -> ($Raw, u8) {
+                    $Mutex::into_inner_with_raw(lock)
+                }
+                [fn] lock(lock: &$Mutex<u8>) -> $Guard<'_, u8> { $Mutex::lock(lock) }
+                [fn] try_lock(lock: &$Mutex<u8>) -> Option<$Guard<'_, u8>> { $Mutex::try_lock(lock) }
                 [fn] try_lock_for(lock: &$Mutex<u8>, time: Duration) -> Option<$Guard<'_, u8>> {
-                    lock.try_lock_for(time)
+                    $Mutex::try_lock_for(lock, time)
                 }
                 [fn] try_lock_until(lock: &$Mutex<u8>, time: Instant) -> Option<$Guard<'_, u8>> {
-                    lock.try_lock_until(time)
+                    $Mutex::try_lock_until(lock, time)
                 }
-                [fn] is_locked(lock: &$Mutex<u8>) -> bool { lock.is_locked() }
+                [fn] is_locked(lock: &$Mutex<u8>) -> bool { $Mutex::is_locked(lock) }
                 [fn] lock_arc(lock: &Arc<$Mutex<u8>>) -> ArcMutexGuard<$Raw, u8> {
-                    lock.lock_arc()
+                    $Mutex::lock_arc(lock)
                 }
                 [fn] try_lock_arc(lock: &Arc<$Mutex<u8>>) -> Option<ArcMutexGuard<$Raw, u8>> {
-                    lock.try_lock_arc()
+                    $Mutex::try_lock_arc(lock)
                 }
                 [fn] try_lock_arc_for(
                     lock: &Arc<$Mutex<u8>>,
                     time: Duration,
                 ) -> Option<ArcMutexGuard<$Raw, u8>> {
-                    lock.try_lock_arc_for(time)
+                    $Mutex::try_lock_arc_for(lock, time)
                 }
                 [fn] try_lock_arc_until(
                     lock: &Arc<$Mutex<u8>>,
                     time: Instant,
                 ) -> Option<ArcMutexGuard<$Raw, u8>> {
-                    lock.try_lock_arc_until(time)
+                    $Mutex::try_lock_arc_until(lock, time)
                 }
-                [unsafe fn] raw(lock: &$Mutex<u8>) -> &$Raw { lock.raw() }
+                [unsafe fn] raw(lock: &$Mutex<u8>) -> &$Raw { $Mutex::raw(lock) }
                 [unsafe fn] make_guard_unchecked(
                     lock: &$Mutex<u8>,
                     state: <$Raw as lock_api::RawMutex>::Guard,
                 ) -> $Guard<'_, u8> {
-                    lock.make_guard_unchecked(state)
+                    $Mutex::make_guard_unchecked(lock, state)
                 }
                 [unsafe fn] force_unlock(
                     lock: &$Mutex<u8>,
                     state: <$Raw as lock_api::RawMutex>::Guard,
                 ) {
-                    lock.force_unlock(state);
+                    $Mutex::force_unlock(lock, state);
                 }
                 [unsafe fn] force_unlock_fair(
                     lock: &$Mutex<u8>,
                     state: <$Raw as lock_api::RawMutex>::Guard,
                 ) {
-                    lock.force_unlock_fair(state);
+                    $Mutex::force_unlock_fair(lock, state);
                 }
             }
             $Guard {
@@ -174,145 +182,171 @@ macro_rules! rwlock {
             const $METHODS;
             $RwLock {
                 [const fn] new(value: u8) -> $RwLock<u8> { $RwLock::new(value) }
-                [fn] into_inner(lock: $RwLock<u8>) -> u8 { lock.into_inner() }
-                [fn] read(lock: &$RwLock<u8>) -> $Read<'_, u8> { lock.read() }
-                [fn] try_read(lock: &$RwLock<u8>) -> Option<$Read<'_, u8>> { lock.try_read() }
+                [const fn] from_raw(raw: $Raw, value: u8) -> $RwLock<u8> {
+                    $RwLock::from_raw(raw, value)
+                }
+                [const fn] get_mut(lock: &mut $RwLock<u8>) -> &mut u8 { $RwLock::get_mut(lock) }
+                [const fn] data_ptr(lock: &$RwLock<u8>) -> *mut u8 { $RwLock::data_ptr(lock) }
+                [fn] into_inner(lock: $RwLock<u8>) -> u8 { $RwLock::into_inner(lock) }
+                [fn] into_inner_with_raw(lock: $RwLock<u8>) -> ($Raw, u8) {
+                    $RwLock::into_inner_with_raw(lock)
+                }
+                [fn] read(lock: &$RwLock<u8>) -> $Read<'_, u8> { $RwLock::read(lock) }
+                [fn] try_read(lock: &$RwLock<u8>) -> Option<$Read<'_, u8>> { $RwLock::try_read(lock) }
                 [fn] try_read_for(lock: &$RwLock<u8>, time: Duration) -> Option<$Read<'_, u8>> {
-                    lock.try_read_for(time)
+                    $RwLock::try_read_for(lock, time)
                 }
                 [fn] try_read_until(lock: &$RwLock<u8>, time: Instant) -> Option<$Read<'_, u8>> {
-                    lock.try_read_until(time)
+                    $RwLock::try_read_until(lock, time)
                 }
-                [fn] write(lock: &$RwLock<u8>) -> $Write<'_, u8> { lock.write() }
-                [fn] try_write(lock: &$RwLock<u8>) -> Option<$Write<'_, u8>> { lock.try_write() }
+                [fn] write(lock: &$RwLock<u8>) -> $Write<'_, u8> { $RwLock::write(lock) }
+                [fn] try_write(lock: &$RwLock<u8>) -> Option<$Write<'_, u8>> { $RwLock::try_write(lock) }
                 [fn] try_write_for(lock: &$RwLock<u8>, time: Duration) -> Option<$Write<'_, u8>> {
-                    lock.try_write_for(time)
+                    $RwLock::try_write_for(lock, time)
                 }
                 [fn] try_write_until(lock: &$RwLock<u8>, time: Instant) -> Option<$Write<'_, u8>> {
-                    lock.try_write_until(time)
+                    $RwLock::try_write_until(lock, time)
                 }
                 [fn] upgradable_read(lock: &$RwLock<u8>) -> $Upgradable<'_, u8> {
-                    lock.upgradable_read()
+                    $RwLock::upgradable_read(lock)
                 }
                 [fn] try_upgradable_read(lock: &$RwLock<u8>) -> Option<$Upgradable<'_, u8>> {
-                    lock.try_upgradable_read()
+                    $RwLock::try_upgradable_read(lock)
                 }
                 [fn] try_upgradable_read_for(
                     lock: &$RwLock<u8>,
                     time: Duration,
                 ) -> Option<$Upgradable<'_, u8>> {
-                    lock.try_upgradable_read_for(time)
+                    $RwLock::try_upgradable_read_for(lock, time)
                 }
                 [fn] try_upgradable_read_until(
                     lock: &$RwLock<u8>,
                     time: Instant,
                 ) -> Option<$Upgradable<'_, u8>> {
-                    lock.try_upgradable_read_until(time)
+                    $RwLock::try_upgradable_read_until(lock, time)
                 }
-                [fn] is_locked(lock: &$RwLock<u8>) -> bool { lock.is_locked() }
-                [fn] is_locked_exclusive(lock: &$RwLock<u8>) -> bool { lock.is_locked_exclusive() }
+                [fn] is_locked(lock: &$RwLock<u8>) -> bool { $RwLock::is_locked(lock) }
+                [fn] is_locked_exclusive(lock: &$RwLock<u8>) -> bool { $RwLock::is_locked_exclusive(lock) }
                 [fn] read_arc(lock: &Arc<$RwLock<u8>>) -> ArcRwLockReadGuard<$Raw, u8> {
-                    lock.read_arc()
+                    $RwLock::read_arc(lock)
                 }
                 [fn] try_read_arc(lock: &Arc<$RwLock<u8>>) -> Option<ArcRwLockReadGuard<$Raw, u8>> {
-                    lock.try_read_arc()
+                    $RwLock::try_read_arc(lock)
                 }
                 [fn] try_read_arc_for(
                     lock: &Arc<$RwLock<u8>>,
                     time: Duration,
                 ) -> Option<ArcRwLockReadGuard<$Raw, u8>> {
-                    lock.try_read_arc_for(time)
+                    $RwLock::try_read_arc_for(lock, time)
                 }
                 [fn] try_read_arc_until(
                     lock: &Arc<$RwLock<u8>>,
                     time: Instant,
                 ) -> Option<ArcRwLockReadGuard<$Raw, u8>> {
-                    lock.try_read_arc_until(time)
+                    $RwLock::try_read_arc_until(lock, time)
                 }
                 [fn] write_arc(lock: &Arc<$RwLock<u8>>) -> ArcRwLockWriteGuard<$Raw, u8> {
-                    lock.write_arc()
+                    $RwLock::write_arc(lock)
                 }
                 [fn] try_write_arc(
                     lock: &Arc<$RwLock<u8>>,
                 ) -> Option<ArcRwLockWriteGuard<$Raw, u8>> {
-                    lock.try_write_arc()
+                    $RwLock::try_write_arc(lock)
                 }
                 [fn] try_write_arc_for(
                     lock: &Arc<$RwLock<u8>>,
                     time: Duration,
                 ) -> Option<ArcRwLockWriteGuard<$Raw, u8>> {
-                    lock.try_write_arc_for(time)
+                    $RwLock::try_write_arc_for(lock, time)
                 }
                 [fn] try_write_arc_until(
                     lock: &Arc<$RwLock<u8>>,
                     time: Instant,
                 ) -> Option<ArcRwLockWriteGuard<$Raw, u8>> {
-                    lock.try_write_arc_until(time)
+                    $RwLock::try_write_arc_until(lock, time)
                 }
                 [fn] upgradable_read_arc(
                     lock: &Arc<$RwLock<u8>>,
                 ) -> ArcRwLockUpgradableReadGuard<$Raw, u8> {
-                    lock.upgradable_read_arc()
+                    $RwLock::upgradable_read_arc(lock)
                 }
                 [fn] try_upgradable_read_arc(
                     lock: &Arc<$RwLock<u8>>,
                 ) -> Option<ArcRwLockUpgradableReadGuard<$Raw, u8>> {
-                    lock.try_upgradable_read_arc()
+                    $RwLock::try_upgradable_read_arc(lock)
                 }
                 [fn] try_upgradable_read_arc_for(
                     lock: &Arc<$RwLock<u8>>,
                     time: Duration,
                 ) -> Option<ArcRwLockUpgradableReadGuard<$Raw, u8>> {
-                    lock.try_upgradable_read_arc_for(time)
+                    $RwLock::try_upgradable_read_arc_for(lock, time)
                 }
                 [fn] try_upgradable_read_arc_until(
                     lock: &Arc<$RwLock<u8>>,
                     time: Instant,
                 ) -> Option<ArcRwLockUpgradableReadGuard<$Raw, u8>> {
-                    lock.try_upgradable_read_arc_until(time)
+                    $RwLock::try_upgradable_read_arc_until(lock, time)
                 }
-                [unsafe fn] raw(lock: &$RwLock<u8>) -> &$Raw { lock.raw() }
+                [unsafe fn] raw(lock: &$RwLock<u8>) -> &$Raw { $RwLock::raw(lock) }
                 [unsafe fn] make_read_guard_unchecked(
                     lock: &$RwLock<u8>,
                     state: <$Raw as lock_api::RawRwLock>::SharedGuard,
                 ) -> $Read<'_, u8> {
-                    lock.make_read_guard_unchecked(state)
+                    $RwLock::make_read_guard_unchecked(lock, state)
                 }
                 [unsafe fn] make_write_guard_unchecked(
                     lock: &$RwLock<u8>,
                     state: <$Raw as lock_api::RawRwLock>::ExclusiveGuard,
                 ) -> $Write<'_, u8> {
-                    lock.make_write_guard_unchecked(state)
+                    $RwLock::make_write_guard_unchecked(lock, state)
                 }
                 [unsafe fn] make_upgradable_guard_unchecked(
                     lock: &$RwLock<u8>,
                     state: <$Raw as lock_api::RawRwLockUpgrade>::UpgradableGuard,
                 ) -> $Upgradable<'_, u8> {
-                    lock.make_upgradable_guard_unchecked(state)
+                    $RwLock::make_upgradable_guard_unchecked(lock, state)
+                }
+                [unsafe fn] make_arc_read_guard_unchecked(
+                    lock: &Arc<$RwLock<u8>>,
+                    state: <$Raw as lock_api::RawRwLock>::SharedGuard,
+                ) -> ArcRwLockReadGuard<$Raw, u8> {
+                    $RwLock::make_arc_read_guard_unchecked(lock, state)
+                }
+                [unsafe fn] make_arc_write_guard_unchecked(
+                    lock: &Arc<$RwLock<u8>>,
+                    state: <$Raw as lock_api::RawRwLock>::ExclusiveGuard,
+                ) -> ArcRwLockWriteGuard<$Raw, u8> {
+                    $RwLock::make_arc_write_guard_unchecked(lock, state)
+                }
+                [unsafe fn] make_upgradable_arc_guard_unchecked(
+                    lock: &Arc<$RwLock<u8>>,
+                    state: <$Raw as lock_api::RawRwLockUpgrade>::UpgradableGuard,
+                ) -> ArcRwLockUpgradableReadGuard<$Raw, u8> {
+                    $RwLock::make_upgradable_arc_guard_unchecked(lock, state)
                 }
                 [unsafe fn] force_unlock_read(
                     lock: &$RwLock<u8>,
                     state: <$Raw as lock_api::RawRwLock>::SharedGuard,
                 ) {
-                    lock.force_unlock_read(state);
+                    $RwLock::force_unlock_read(lock, state);
                 }
                 [unsafe fn] force_unlock_read_fair(
                     lock: &$RwLock<u8>,
                     state: <$Raw as lock_api::RawRwLock>::SharedGuard,
                 ) {
-                    lock.force_unlock_read_fair(state);
+                    $RwLock::force_unlock_read_fair(lock, state);
                 }
                 [unsafe fn] force_unlock_write(
                     lock: &$RwLock<u8>,
                     state: <$Raw as lock_api::RawRwLock>::ExclusiveGuard,
                 ) {
-                    lock.force_unlock_write(state);
+                    $RwLock::force_unlock_write(lock, state);
                 }
                 [unsafe fn] force_unlock_write_fair(
                     lock: &$RwLock<u8>,
                     state: <$Raw as lock_api::RawRwLock>::ExclusiveGuard,
                 ) {
-                    lock.force_unlock_write_fair(state);
+                    $RwLock::force_unlock_write_fair(lock, state);
                 }
             }
             $Read {
@@ -496,55 +530,69 @@ methods! {
     const METHODS;
     ReentrantMutex {
         [const fn] new(value: u8) -> ReentrantMutex<u8> { ReentrantMutex::new(value) }
-        [fn] into_inner(lock: ReentrantMutex<u8>) -> u8 { lock.into_inner() }
-        [fn] lock(lock: &ReentrantMutex<u8>) -> ReentrantMutexGuard<'_, u8> { lock.lock() }
+        [const fn] get_mut(lock: &mut ReentrantMutex<u8>) -> &mut u8 { ReentrantMutex::get_mut(lock) }
+        [const fn] data_ptr(lock: &ReentrantMutex<u8>) -> *mut u8 { ReentrantMutex::data_ptr(lock) }
+        [fn] into_inner(lock: ReentrantMutex<u8>) -> u8 { ReentrantMutex::into_inner(lock) }
+        [const fn] from_raw(value: u8) -> ReentrantMutex<u8> {
+            ReentrantMutex::from_raw(lock_api::RawMutex::INIT, lock_api::GetThreadId::INIT, value)
+        }
+        [fn] into_inner_with_raw(lock: ReentrantMutex<u8>) -> u8 {
+            let (_raw, _id, value) = ReentrantMutex::into_inner_with_raw(lock);
+            value
+        }
+        [unsafe fn] make_arc_guard_unchecked(
+            lock: &Arc<ReentrantMutex<u8>>,
+        ) -> impl Deref<Target = u8> {
+            ReentrantMutex::make_arc_guard_unchecked(lock)
+        }
+        [fn] lock(lock: &ReentrantMutex<u8>) -> ReentrantMutexGuard<'_, u8> { ReentrantMutex::lock(lock) }
         [fn] try_lock(lock: &ReentrantMutex<u8>) -> Option<ReentrantMutexGuard<'_, u8>> {
-            lock.try_lock()
+            ReentrantMutex::try_lock(lock)
         }
         [fn] try_lock_for(
             lock: &ReentrantMutex<u8>,
             time: Duration,
         ) -> Option<ReentrantMutexGuard<'_, u8>> {
-            lock.try_lock_for(time)
+            ReentrantMutex::try_lock_for(lock, time)
         }
         [fn] try_lock_until(
             lock: &ReentrantMutex<u8>,
             time: Instant,
         ) -> Option<ReentrantMutexGuard<'_, u8>> {
-            lock.try_lock_until(time)
+            ReentrantMutex::try_lock_until(lock, time)
         }
-        [fn] is_locked(lock: &ReentrantMutex<u8>) -> bool { lock.is_locked() }
+        [fn] is_locked(lock: &ReentrantMutex<u8>) -> bool { ReentrantMutex::is_locked(lock) }
         [fn] is_owned_by_current_thread(lock: &ReentrantMutex<u8>) -> bool {
-            lock.is_owned_by_current_thread()
+            ReentrantMutex::is_owned_by_current_thread(lock)
         }
         [fn] lock_arc(lock: &Arc<ReentrantMutex<u8>>) -> impl Deref<Target = u8> {
-            lock.lock_arc()
+            ReentrantMutex::lock_arc(lock)
         }
         [fn] try_lock_arc(lock: &Arc<ReentrantMutex<u8>>) -> Option<impl Deref<Target = u8>> {
-            lock.try_lock_arc()
+            ReentrantMutex::try_lock_arc(lock)
         }
         [fn] try_lock_arc_for(
             lock: &Arc<ReentrantMutex<u8>>,
             time: Duration,
         ) -> Option<impl Deref<Target = u8>> {
-            lock.try_lock_arc_for(time)
+            ReentrantMutex::try_lock_arc_for(lock, time)
         }
         [fn] try_lock_arc_until(
             lock: &Arc<ReentrantMutex<u8>>,
             time: Instant,
         ) -> Option<impl Deref<Target = u8>> {
-            lock.try_lock_arc_until(time)
+            ReentrantMutex::try_lock_arc_until(lock, time)
         }
         [unsafe fn] raw(lock: &ReentrantMutex<u8>) -> bool {
-            lock_api::RawMutex::is_locked(lock.raw())
+            lock_api::RawMutex::is_locked(ReentrantMutex::raw(lock))
         }
         [unsafe fn] make_guard_unchecked(
             lock: &ReentrantMutex<u8>,
         ) -> ReentrantMutexGuard<'_, u8> {
-            lock.make_guard_unchecked()
+            ReentrantMutex::make_guard_unchecked(lock)
         }
-        [unsafe fn] force_unlock(lock: &ReentrantMutex<u8>) { lock.force_unlock(); }
-        [unsafe fn] force_unlock_fair(lock: &ReentrantMutex<u8>) { lock.force_unlock_fair(); }
+        [unsafe fn] force_unlock(lock: &ReentrantMutex<u8>) { ReentrantMutex::force_unlock(lock); }
+        [unsafe fn] force_unlock_fair(lock: &ReentrantMutex<u8>) { ReentrantMutex::force_unlock_fair(lock); }
     }
     ReentrantMutexGuard {
         [fn] remutex(guard: &ReentrantMutexGuard<'_, u8>) -> bool {

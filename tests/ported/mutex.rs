@@ -1,6 +1,6 @@
 //! `Mutex` and its guard.
 
-use super::locks::lock_api::RawMutex as _;
+use super::locks::lock_api::RawMutex as RawMutexTrait;
 use super::locks::{FairMutex, Mutex, MutexGuard, RawMutex};
 use crate::{MS, spawn_blocked, takes};
 use std::mem;
@@ -131,6 +131,16 @@ fn a_lock_through_the_raw_mutex_is_unlocked_by_force() {
     assert_eq!(*guard, 1);
     drop(guard);
     assert!(!mutex.is_locked());
+}
+
+#[test]
+fn a_forgotten_guard_is_unlocked_by_force() {
+    let mutex = Mutex::new(1);
+    mem::forget(mutex.lock());
+    let state = <RawMutex as RawMutexTrait>::Guard::default();
+    // SAFETY: its guard is forgotten.
+    unsafe { mutex.force_unlock(state) };
+    assert!(mutex.try_lock().is_some());
 }
 
 #[test]

@@ -68,6 +68,25 @@ fn types_are_inferred_where_they_were() {
 }
 
 #[test]
+fn methods_are_named_by_paths() {
+    let mutexes = [Mutex::new(1), Mutex::new(2)];
+    assert_eq!(mutexes.iter().map(Mutex::lock).map(|n| *n).sum::<u32>(), 3);
+    assert_eq!(
+        mutexes
+            .each_ref()
+            .map(Mutex::try_lock)
+            .into_iter()
+            .flatten()
+            .count(),
+        2
+    );
+    assert_eq!(mutexes.map(Mutex::into_inner), [1, 2]);
+    let rwlocks = [RwLock::new(1), RwLock::new(2)];
+    assert_eq!(rwlocks.iter().map(RwLock::read).map(|n| *n).sum::<u32>(), 3);
+    assert!(!rwlocks.iter().any(RwLock::is_locked));
+}
+
+#[test]
 fn values_of_unknown_size_are_locked_too() {
     let slice: Arc<Mutex<[u8]>> = Arc::new(Mutex::new([1, 2, 3]));
     slice.lock()[1] = 5;

@@ -94,6 +94,9 @@ impl RawCondvar {
     }
 }
 
+// As `parking_lot`'s: the gate protects nothing that could be left half done.
+impl std::panic::RefUnwindSafe for RawCondvar {}
+
 impl Drop for RawCondvar {
     fn drop(&mut self) {
         if let Some(class) = self.class.resolved() {

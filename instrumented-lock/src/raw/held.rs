@@ -3,7 +3,7 @@
 use crate::clock;
 use crate::stats::{Row, Site, Timing};
 use std::fmt;
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 
 /// What an acquisition remembers in its guard until it is released.
@@ -32,6 +32,15 @@ impl<G> Held<G> {
     }
 }
 
+/// The state of a lock that somebody holds without a guard, for `force_unlock` and its like, where
+/// the wrapped lock's state can be made of nothing too. Its release is
+/// [unmatched](crate::LockSnapshot::unmatched).
+impl<G: Default> Default for Held<G> {
+    fn default() -> Self {
+        Held::unobserved(G::default())
+    }
+}
+
 /// An acquisition that is recorded when it ends, in two words: guards travel in registers.
 #[derive(Clone, Copy)]
 pub(super) struct Observed {
@@ -50,6 +59,10 @@ pub(super) const NEVER: u64 = u64::MAX;
 unsafe impl Send for Observed {}
 // SAFETY: as above.
 unsafe impl Sync for Observed {}
+
+// Statistics are whole after a panic: nothing unwinds while they are written.
+impl UnwindSafe for Observed {}
+impl RefUnwindSafe for Observed {}
 
 const TAGS: usize = 31;
 const UNTIMED: usize = TAGS;

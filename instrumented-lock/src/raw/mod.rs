@@ -26,14 +26,12 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The raw mutex under [`Mutex`](crate::Mutex).
+/// The raw mutex under [`Mutex`](crate::Mutex), and that of the outermost acquisition under
+/// [`ReentrantMutex`](crate::ReentrantMutex).
 pub type RawMutex = Observing<parking_lot::RawMutex>;
 
 /// The raw mutex under [`FairMutex`](crate::FairMutex).
 pub type RawFairMutex = Observing<parking_lot::RawFairMutex, kind::Fair>;
-
-/// The raw mutex of the outermost acquisition under [`ReentrantMutex`](crate::ReentrantMutex).
-pub type RawReentrantMutex = Observing<parking_lot::RawMutex, kind::Reentrant>;
 
 /// The raw lock under [`RwLock`](crate::RwLock), and with `true` under
 /// [`RecursiveRwLock`](crate::RecursiveRwLock).
@@ -77,17 +75,39 @@ pub struct Instrumented<R, K = kind::Plain> {
 }
 
 impl<R, K: Kinds> Instrumented<R, K> {
+    /// `raw`, which is unlocked, observed and named by the line that calls this. What `lock_api`
+    /// makes of `INIT` has one class for all, because it does not say where it does so.
+    ///
+    /// ```
+    /// use instrumented_lock::lock_api::{self, RawMutex};
+    /// use instrumented_lock::{raw::Instrumented, registry};
+    ///
+    /// type Raw = parking_lot::RawMutex;
+    /// static JOBS: lock_api::Mutex<Instrumented<Raw>, u32> =
+    ///     lock_api::Mutex::from_raw(Instrumented::new(Raw::INIT), 0);
+    ///
+    /// *JOBS.lock() += 1;
+    /// # if cfg!(feature = "stats") {
+    /// assert_eq!(registry::snapshot().locks()[0].declared_at().file(), file!());
+    /// # }
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub const fn new(raw: R) -> Self {
+        Self::at_site(Location::caller(), raw)
+    }
+
     /// An unlocked lock of a declared class.
     pub(crate) const fn declared(class: &'static LockClass, raw: R) -> Self {
-        Self::new(ClassCell::declared(class), raw)
+        Self::of(ClassCell::declared(class), raw)
     }
 
     /// An unlocked lock that is named by its creation site.
     pub(crate) const fn at_site(site: &'static Location<'static>, raw: R) -> Self {
-        Self::new(ClassCell::site(site), raw)
+        Self::of(ClassCell::site(site), raw)
     }
 
-    const fn new(class: ClassCell, raw: R) -> Self {
+    const fn of(class: ClassCell, raw: R) -> Self {
         Instrumented {
             class,
             raw,
@@ -133,14 +153,6 @@ pub mod kind {
     impl Kinds for Fair {
         type Bare<R> = R;
         const MUTEX: LockKind = LockKind::FairMutex;
-    }
-
-    /// [`LockKind::ReentrantMutex`].
-    #[derive(Debug)]
-    pub enum Reentrant {}
-    impl Kinds for Reentrant {
-        type Bare<R> = R;
-        const MUTEX: LockKind = LockKind::ReentrantMutex;
     }
 
     /// [`LockKind::RwLock`], or [`LockKind::RecursiveRwLock`].

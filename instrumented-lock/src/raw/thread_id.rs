@@ -58,16 +58,14 @@ pub(crate) fn counting_nested<G>(
     acquire: impl FnOnce() -> Option<G>,
 ) -> Option<G> {
     let nested = is_held_here();
-    let asked = LAST_ASKED.get();
+    // SAFETY: `is_held_here` has just asked this very lock, through a reference that the caller
+    // still has.
+    let id = unsafe { &*LAST_ASKED.get() };
+    // Before the raw mutex, which takes itself for that of a plain one, names the class.
+    let class = id.class.class_uncounted(LockKind::ReentrantMutex);
     let guard = acquire()?;
-    if nested {
-        // SAFETY: `is_held_here` has just asked this very lock, through a reference that the
-        // caller still has.
-        let id = unsafe { &*asked };
-        let class = id.class.class_uncounted(LockKind::ReentrantMutex);
-        if class.is_on() {
-            class.stats.nested();
-        }
+    if nested && class.is_on() {
+        class.stats.nested();
     }
     Some(guard)
 }
