@@ -146,8 +146,7 @@ impl Snapshot {
     /// }
     /// ```
     ///
-    /// Costs some microseconds a lock class that has something to say, below one for the others;
-    /// takes no lock.
+    /// Costs about 2 µs for each lock class in use and 4 µs more for each advice on it; takes no lock.
     #[must_use = "the advice is returned"]
     pub fn advice(&self) -> Vec<Advice> {
         advise(self, |_| None)
