@@ -1,7 +1,6 @@
 //! The lock types behave as `parking_lot`'s do, whatever their class.
 
 use instrumented_lock::{Mutex, MutexGuard, RwLock, drop_in, instrumented};
-use std::mem::size_of;
 use std::sync::Arc;
 use std::thread;
 
