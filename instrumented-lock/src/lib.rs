@@ -76,7 +76,7 @@
 //! # Limits
 //!
 //! - Past the 64th thread alive, threads share eight stripes and take a lock of a few nanoseconds
-//!   to record; nothing is lost.
+//!   to record, that of a wait while they hold the lock; nothing is lost.
 //! - Where a thread's first use of a class, or of a mode of it, comes while it holds another lock
 //!   or is a conversion of the same lock, that other hold contains the allocation.
 //! - Holds of some tens of nanoseconds are recorded too short; see [`clock`].
@@ -95,7 +95,8 @@
 //! | `owning_ref` | guards are stable addresses for the crate `owning_ref` |
 //! | `stats`, the only default | recording; without it the locks are `parking_lot`'s in size and code, and snapshots are empty and say why |
 //!
-//! No feature changes which programs compile, other than by what it adds.
+//! No feature changes which programs compile, other than by what it adds; only the state that
+//! `force_unlock` takes and [`RawThreadId`] are other types without `stats`, `parking_lot`'s own.
 
 // What records nothing and registers nothing is not called.
 #![cfg_attr(not(feature = "stats"), allow(dead_code))]
