@@ -104,3 +104,15 @@ fn an_empty_snapshot_says_so() {
     let text = empty.to_string();
     assert!(text.starts_with("0 lock classes used in 0 ns\n"), "{text}");
 }
+
+#[test]
+fn figures_that_contradict_themselves_have_no_quantile() {
+    for (count, min, max) in [(0, 1, 2), (3, 9, 2)] {
+        let json = format!(
+            r#"{{"count":{count},"sum_ns":0,"sum_of_squares_ns2":"0",
+                "min_ns":{min},"max_ns":{max},"buckets":[]}}"#
+        );
+        let read: instrumented_lock::Distribution = serde_json::from_str(&json).unwrap();
+        assert_eq!(read.quantile(0.5), None);
+    }
+}

@@ -13,6 +13,7 @@
 //! | [`drop_in`] | the same locks for files that nobody annotates |
 //! | [`registry`] | all lock classes; takes snapshots; turns recording off and on |
 //! | [`Snapshot`], [`LockSnapshot`], [`ModeSnapshot`], [`Distribution`] | the figures, as plain data |
+//! | [`Snapshot::advice`] | what the figures mean, in sentences |
 //! | [`report`] | snapshots for people and programs |
 //! | [`clock`] | where time comes from; a mock for tests |
 //! | [`raw`] | the instrumentation itself, around any `lock_api` raw lock |

@@ -119,7 +119,14 @@ impl Distribution {
     /// outside minimum and maximum: `quantile(0.99)` is p99. By nearest rank: the ⌈q·n⌉-th
     /// smallest. `q` is clamped to 0..=1. `None` where nothing was recorded.
     pub fn quantile(&self, q: f64) -> Option<Duration> {
-        let (min, max) = self.min_ns.zip(self.max_ns)?;
+        // What was read from a file may contradict itself.
+        let (min, max) = self
+            .min_ns
+            .zip(self.max_ns)
+            .filter(|(min, max)| min <= max)?;
+        if self.count == 0 {
+            return None;
+        }
         let rank = rounded((q.clamp(0.0, 1.0) * self.count as f64).ceil()).clamp(1, self.count);
         if rank == self.count {
             return Some(Duration::from_nanos(max));
