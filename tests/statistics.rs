@@ -83,6 +83,7 @@ fn a_live_guard_is_not_in_the_hold_distribution() {
 fn a_forgotten_guard_stays_in_flight() {
     #[instrumented]
     static FORGOTTEN: Mutex<()> = Mutex::new(());
+    mock_clock();
     std::mem::forget(FORGOTTEN.lock());
     let lock = figures("FORGOTTEN");
     assert_eq!(
