@@ -49,11 +49,9 @@ fn a_convoy_after_notify_all_shows_as_contended_reacquisitions() {
     let write = lock.write();
     assert_eq!(write.contended(), 7);
     let (blocked, sum) = (write.blocked(), write.blocked().sum());
-    assert!(
-        sum >= 270 * MS && sum < 400 * MS,
-        "10 + 20 + … + 70 ms: {sum:?}"
-    );
-    assert!(blocked.max().unwrap() >= 65 * MS);
+    // 10 + 20 + … + 70 ms; a thread that is slow to wake has slept longer and waits less.
+    assert!(sum >= 200 * MS && sum < 600 * MS, "{sum:?}");
+    assert!(blocked.max().unwrap() >= 50 * MS);
     assert!(
         write.hold().sum() >= 80 * MS && write.hold().sum() < 200 * MS,
         "no sleep in hold"

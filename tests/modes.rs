@@ -1,5 +1,10 @@
 //! Which acquisition counts as what: read, write, upgradable, tried, timed out, converted.
 
+#![allow(
+    clippy::items_after_statements,
+    reason = "a test takes its turn before anything else"
+)]
+
 use instrumented_lock::{
     LockSnapshot, Mode, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard,
     RwLockWriteGuard, instrumented,
@@ -9,6 +14,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
+
+/// The tests take turns: some move the clock of all threads, or look at all that is in flight.
+static TURN: parking_lot::Mutex<()> = parking_lot::Mutex::new(());
 
 /// Acquisitions, releases, contended, try failures and time-outs of a mode.
 fn counts(lock: &LockSnapshot, mode: Mode) -> [u64; 5] {
@@ -41,6 +49,7 @@ fn with_waiter(waiter: impl FnOnce() + Send, release: impl FnOnce()) {
 
 #[test]
 fn a_mutex_has_write_figures_only() {
+    let _turn = TURN.lock();
     #[instrumented]
     static PLAIN: Mutex<u32> = Mutex::new(0);
     let clock = mock_clock();
@@ -63,6 +72,7 @@ fn a_mutex_has_write_figures_only() {
 
 #[test]
 fn every_mode_of_a_rwlock_counts_apart() {
+    let _turn = TURN.lock();
     #[instrumented]
     static MODES: RwLock<u32> = RwLock::new(0);
     let clock = mock_clock();
@@ -95,6 +105,7 @@ fn every_mode_of_a_rwlock_counts_apart() {
 
 #[test]
 fn a_downgrade_ends_the_write_hold_and_starts_a_read_hold() {
+    let _turn = TURN.lock();
     #[instrumented]
     static DOWN: RwLock<u32> = RwLock::new(0);
     let clock = mock_clock();
@@ -123,6 +134,7 @@ fn a_downgrade_ends_the_write_hold_and_starts_a_read_hold() {
 
 #[test]
 fn an_immediate_upgrade_waits_for_nothing() {
+    let _turn = TURN.lock();
     #[instrumented]
     static UP: RwLock<u32> = RwLock::new(0);
     let clock = mock_clock();
@@ -142,6 +154,7 @@ fn an_immediate_upgrade_waits_for_nothing() {
 
 #[test]
 fn an_upgrade_that_gives_up_leaves_the_upgradable_hold_running() {
+    let _turn = TURN.lock();
     #[instrumented]
     static STUCK: RwLock<u32> = RwLock::new(0);
     let clock = mock_clock();
@@ -165,6 +178,7 @@ fn an_upgrade_that_gives_up_leaves_the_upgradable_hold_running() {
 
 #[test]
 fn an_upgrade_that_blocks_is_a_write_wait() {
+    let _turn = TURN.lock();
     #[instrumented]
     static BLOCKED_UP: RwLock<u32> = RwLock::new(0);
     mock_clock();
@@ -181,6 +195,7 @@ fn an_upgrade_that_blocks_is_a_write_wait() {
 
 #[test]
 fn with_upgraded_gives_the_upgradable_hold_back() {
+    let _turn = TURN.lock();
     #[instrumented]
     static WITH: RwLock<u32> = RwLock::new(0);
     mock_clock();
@@ -200,6 +215,7 @@ fn with_upgraded_gives_the_upgradable_hold_back() {
 
 #[test]
 fn a_contended_acquisition_has_its_wait_in_both_distributions() {
+    let _turn = TURN.lock();
     #[instrumented]
     static CONTENDED: Mutex<u32> = Mutex::new(0);
     let clock = mock_clock();
@@ -221,6 +237,7 @@ fn a_contended_acquisition_has_its_wait_in_both_distributions() {
 
 #[test]
 fn mapped_guards_end_the_hold_they_were_made_from() {
+    let _turn = TURN.lock();
     #[instrumented]
     struct Pair {
         mutex: Mutex<(u8, u8)>,
@@ -252,6 +269,7 @@ fn mapped_guards_end_the_hold_they_were_made_from() {
 
 #[test]
 fn unlocked_and_bump_are_two_holds() {
+    let _turn = TURN.lock();
     #[instrumented]
     static YIELDS: Mutex<u32> = Mutex::new(0);
     let clock = mock_clock();
@@ -272,6 +290,7 @@ fn unlocked_and_bump_are_two_holds() {
 
 #[test]
 fn arc_guards_count_like_the_others() {
+    let _turn = TURN.lock();
     #[instrumented]
     struct Handles {
         #[lock]
@@ -304,6 +323,7 @@ fn arc_guards_count_like_the_others() {
 
 #[test]
 fn a_panic_under_the_lock_releases_and_records() {
+    let _turn = TURN.lock();
     #[instrumented]
     static PANICS: Mutex<u32> = Mutex::new(0);
     mock_clock();

@@ -1,5 +1,10 @@
 //! Which line acquires, what is in flight, and who had the lock before.
 
+#![allow(
+    clippy::items_after_statements,
+    reason = "a test takes its turn before anything else"
+)]
+
 use instrumented_lock::{
     CallSite, Condvar, InFlight, InFlightState, Mode, Mutex, MutexGuard, RwLock,
     RwLockUpgradableReadGuard, RwLockWriteGuard, instrumented, registry,
@@ -12,6 +17,9 @@ use std::time::Duration;
 
 const NS: Duration = Duration::from_nanos(1);
 const MS: Duration = Duration::from_millis(1);
+
+/// The tests take turns: some move the clock of all threads, or look at all that is in flight.
+static TURN: parking_lot::Mutex<()> = parking_lot::Mutex::new(());
 
 /// Line, mode and acquisitions of every row of `lock`, in the order of the lines.
 fn lines(lock: &str) -> Vec<(u32, Mode, u64)> {
@@ -33,6 +41,7 @@ fn in_flight(lock: &str) -> Vec<InFlight> {
 
 #[test]
 fn every_acquiring_line_has_its_row() {
+    let _turn = TURN.lock();
     #[instrumented]
     static ROWS: RwLock<u32> = RwLock::new(0);
     let clock = mock_clock();
@@ -74,6 +83,7 @@ fn every_acquiring_line_has_its_row() {
 
 #[test]
 fn a_lock_that_is_taken_again_stays_with_the_line_that_took_it() {
+    let _turn = TURN.lock();
     #[instrumented]
     struct Again {
         mutex: Mutex<u32>,
@@ -95,6 +105,7 @@ fn a_lock_that_is_taken_again_stays_with_the_line_that_took_it() {
 
 #[test]
 fn of_many_lines_the_expensive_ones_stay_and_nothing_is_lost() {
+    let _turn = TURN.lock();
     #[instrumented]
     static MANY: Mutex<u32> = Mutex::new(0);
     let clock = mock_clock();
@@ -148,6 +159,7 @@ fn of_many_lines_the_expensive_ones_stay_and_nothing_is_lost() {
 
 #[test]
 fn an_interval_has_its_own_rows() {
+    let _turn = TURN.lock();
     #[instrumented]
     static INTERVAL_ROWS: Mutex<u32> = Mutex::new(0);
     let clock = mock_clock();
@@ -175,6 +187,7 @@ fn an_interval_has_its_own_rows() {
 
 #[test]
 fn rows_add_up_to_the_totals_while_everything_runs() {
+    let _turn = TURN.lock();
     const THREADS: u64 = 4;
     const EACH: u64 = 20_000;
     #[instrumented]
@@ -236,6 +249,7 @@ fn rows_add_up_to_the_totals_while_everything_runs() {
 
 #[test]
 fn a_snapshot_names_the_lines_while_everything_hangs() {
+    let _turn = TURN.lock();
     #[instrumented]
     static HUNG: RwLock<u32> = RwLock::new(0);
     let clock = mock_clock();
@@ -278,6 +292,7 @@ fn a_snapshot_names_the_lines_while_everything_hangs() {
 
 #[test]
 fn a_forgotten_guard_is_listed_with_growing_age() {
+    let _turn = TURN.lock();
     #[instrumented]
     static LEAKED: Mutex<u32> = Mutex::new(0);
     let clock = mock_clock();
@@ -308,6 +323,7 @@ fn a_forgotten_guard_is_listed_with_growing_age() {
 
 #[test]
 fn guards_that_end_out_of_order_leave_nothing_listed() {
+    let _turn = TURN.lock();
     #[instrumented]
     struct Nest {
         locks: [Mutex<u32>; 20],
@@ -340,6 +356,7 @@ fn guards_that_end_out_of_order_leave_nothing_listed() {
 
 #[test]
 fn bounces_are_acquisitions_by_another_thread() {
+    let _turn = TURN.lock();
     #[instrumented]
     static BOUNCED: Mutex<u32> = Mutex::new(0);
     mock_clock();
