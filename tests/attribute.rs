@@ -392,7 +392,7 @@ mod containers {
     type Entry = (Mutex<u8>, RwLock<u8>);
 
     const BASE: u32 = line!();
-    #[instrumented]
+    #[instrumented(allow(nested_lock))]
     #[derive(Default)]
     struct All {
         vec: Vec<Mutex<u8>>,
@@ -479,7 +479,7 @@ mod handles {
     type Table = RwLock<Vec<u8>>;
 
     const BASE: u32 = line!();
-    #[instrumented]
+    #[instrumented(allow(unshared_lock))]
     struct Handles<'a> {
         own: Mutex<u8>,
         shared: Arc<Mutex<u8>>,

@@ -1,7 +1,9 @@
 //! The annotated item: its fields and the locks in them, with the names they will get.
 
-use crate::attr::{Options, Place};
+use crate::attr::{Entry, Options, Place};
+use crate::foreign;
 use crate::message;
+use crate::rule::{Rule, Rules};
 use crate::types::{self, Reach};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::format_ident;
@@ -27,8 +29,13 @@ pub(crate) struct Field {
     pub(crate) options: Options,
     /// Has `#[lock]`.
     pub(crate) is_marked: bool,
-    /// `None` where the field is skipped.
+    /// `None` where the field is left as it is.
     pub(crate) reach: Option<Reach>,
+    /// Left as it is for the sake of a lock of another library.
+    pub(crate) is_foreign: bool,
+    pub(crate) rank: Option<u32>,
+    /// On the field and on the item.
+    pub(crate) allowed: Rules,
     pub(crate) ty: Type,
     pub(crate) cfgs: Vec<Attribute>,
     pub(crate) locks: Vec<Lock>,
@@ -78,11 +85,7 @@ pub(crate) struct Slot<'a> {
 }
 
 impl Input {
-    pub(crate) fn parse(arguments: TokenStream, tokens: TokenStream) -> Result<Self> {
-        let mut item = match syn::parse2(tokens) {
-            Ok(item) => item,
-            Err(error) => return Err(Error::new(error.span(), message::unreadable(&error))),
-        };
+    pub(crate) fn parse(arguments: TokenStream, mut item: Item) -> Result<Self> {
         let (place, ident) = match &item {
             Item::Struct(item) => (Place::Struct, item.ident.clone()),
             Item::Enum(item) => (Place::Enum, item.ident.clone()),
@@ -124,8 +127,11 @@ impl Field {
         let mut is_marked = false;
         if slot.is_field {
             for attribute in slot.attrs.extract_if(.., |attribute| is_lock(attribute)) {
+                let before = options.entries.len();
                 options.read_attribute(&attribute);
-                is_marked = true;
+                // To allow something is not to ask for a class.
+                let added = &options.entries[before..];
+                is_marked |= added.is_empty() || !added.iter().all(Entry::is_allowance);
             }
             let is_instrumented: fn(&Attribute) -> bool =
                 |attr| attr.path().is_ident("instrumented");
@@ -136,19 +142,20 @@ impl Field {
                 strays,
             );
         }
-        let reach = if options.has("skip") {
+        // What an alias or an import may hide can be allowed on the field only.
+        let is_foreign = options.allowed().has(Rule::ForeignLock)
+            || of_item.allowed().has(Rule::ForeignLock)
+                && (!slot.is_field || foreign::first_in(slot.ty).is_some());
+        let reach = if options.has("skip") || is_foreign {
             None
         } else if is_marked || !slot.is_field {
             Some(Reach::Shared)
         } else {
             Some(Reach::Owned)
         };
-        let name = if slot.is_field {
-            options.text("name")
-        } else {
-            of_item.text("name")
-        };
-        let name = match (name, of_item.text("prefix")) {
+        let own = if slot.is_field { &options } else { of_item };
+        let (rank, allowed) = (own.rank(), of_item.allowed().union(own.allowed()));
+        let name = match (own.text("name"), of_item.text("prefix")) {
             (Some(name), _) => Name::Whole(name.value()),
             (None, Some(prefix)) => {
                 Name::Whole(format!("{}::{}", prefix.value(), slot.path.join("::")))
@@ -162,6 +169,9 @@ impl Field {
             options,
             is_marked,
             reach,
+            is_foreign,
+            rank,
+            allowed,
             ty: slot.ty.clone(),
             cfgs: slot.cfgs,
             locks,
@@ -290,7 +300,7 @@ fn is_lock(attribute: &Attribute) -> bool {
     attribute.path().is_ident("lock")
 }
 
-fn is_instrumented(attribute: &Attribute) -> bool {
+pub(crate) fn is_instrumented(attribute: &Attribute) -> bool {
     let last = attribute.path().segments.last();
     last.is_some_and(|segment| segment.ident == "instrumented")
 }
@@ -340,9 +350,7 @@ fn wrong_item(item: &Item) -> Error {
     let (what, span) = match item {
         Item::Const(item) => ("a const", item.const_token.span),
         Item::ExternCrate(item) => ("an extern crate", item.extern_token.span),
-        Item::Fn(item) => ("a function", item.sig.fn_token.span),
         Item::ForeignMod(item) => ("a foreign block", item.abi.extern_token.span),
-        Item::Impl(item) => ("an impl", item.impl_token.span),
         Item::Macro(item) => ("a macro", syn::spanned::Spanned::span(&item.mac.path)),
         Item::Mod(item) => ("a module", item.mod_token.span),
         Item::Trait(item) => ("a trait", item.trait_token.span),

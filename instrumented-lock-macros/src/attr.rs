@@ -1,10 +1,11 @@
 //! The arguments of `#[instrumented(...)]` and `#[lock(...)]`, as written. Reading never fails:
 //! `lint` says what is wrong with them, all at once, and the readers here skip over it.
 
+use crate::rule::Rules;
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
-use syn::{Attribute, LitStr, Meta, Path, Token};
+use syn::{Attribute, LitInt, LitStr, Meta, Path, Token};
 
 /// Where options stand; it decides which are allowed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -13,6 +14,9 @@ pub(crate) enum Place {
     Enum,
     Static,
     Field,
+    Impl,
+    Function,
+    Statement,
 }
 
 /// What follows the key of an option.
@@ -22,6 +26,10 @@ pub(crate) enum Form {
     Text,
     /// `= path::to::something`
     Path,
+    /// `= 10`
+    Integer,
+    /// `(rule, rule)`
+    Rules,
     /// Nothing.
     Flag,
 }
@@ -33,7 +41,7 @@ pub(crate) struct Spec {
 }
 
 /// All options there are.
-pub(crate) const OPTIONS: [Spec; 4] = [
+pub(crate) const OPTIONS: [Spec; 8] = [
     Spec {
         key: "name",
         form: Form::Text,
@@ -45,14 +53,42 @@ pub(crate) const OPTIONS: [Spec; 4] = [
         places: &[Place::Struct, Place::Enum, Place::Static],
     },
     Spec {
+        key: "rank",
+        form: Form::Integer,
+        places: &[Place::Static, Place::Field],
+    },
+    Spec {
         key: "crate",
         form: Form::Path,
-        places: &[Place::Struct, Place::Enum, Place::Static],
+        places: &[Place::Struct, Place::Enum, Place::Static, Place::Impl],
     },
     Spec {
         key: "skip",
         form: Form::Flag,
         places: &[Place::Field],
+    },
+    Spec {
+        key: "locks",
+        form: Form::Flag,
+        places: &[Place::Function],
+    },
+    Spec {
+        key: "allow",
+        form: Form::Rules,
+        places: &[
+            Place::Struct,
+            Place::Enum,
+            Place::Static,
+            Place::Field,
+            Place::Impl,
+            Place::Function,
+            Place::Statement,
+        ],
+    },
+    Spec {
+        key: "deny",
+        form: Form::Rules,
+        places: &[Place::Impl, Place::Function],
     },
 ];
 
@@ -125,6 +161,28 @@ impl Options {
         as_path(self.value(wanted)?)
     }
 
+    pub(crate) fn rank(&self) -> Option<u32> {
+        as_rank(self.value("rank")?)
+    }
+
+    /// The value of an option, as written.
+    pub(crate) fn written(&self, wanted: &str) -> TokenStream {
+        match self.value(wanted) {
+            Some(Value::Assigned(tokens) | Value::Other(tokens)) => tokens.clone(),
+            Some(Value::None) | None => TokenStream::new(),
+        }
+    }
+
+    /// What `allow(...)` names.
+    pub(crate) fn allowed(&self) -> Rules {
+        Rules::of(self, "allow")
+    }
+
+    /// What `deny(...)` names.
+    pub(crate) fn denied(&self) -> Rules {
+        Rules::of(self, "deny")
+    }
+
     pub(crate) fn options(&self) -> impl Iterator<Item = (&Ident, &Value)> {
         self.entries.iter().filter_map(|entry| match entry {
             Entry::Option { key, value } => Some((key, value)),
@@ -139,6 +197,10 @@ impl Options {
 }
 
 impl Entry {
+    pub(crate) fn is_allowance(&self) -> bool {
+        matches!(self, Entry::Option { key, .. } if key == "allow")
+    }
+
     fn read(tokens: TokenStream) -> Self {
         let read = |input: ParseStream<'_>| {
             // `crate` is a keyword, and a misspelt key may be one.
@@ -168,6 +230,16 @@ pub(crate) fn as_text(value: &Value) -> Option<LitStr> {
 pub(crate) fn as_path(value: &Value) -> Option<Path> {
     match value {
         Value::Assigned(tokens) => Path::parse_mod_style.parse2(tokens.clone()).ok(),
+        Value::None | Value::Other(_) => None,
+    }
+}
+
+pub(crate) fn as_rank(value: &Value) -> Option<u32> {
+    match value {
+        Value::Assigned(tokens) => {
+            let number: LitInt = syn::parse2(tokens.clone()).ok()?;
+            number.base10_parse().ok()
+        }
         Value::None | Value::Other(_) => None,
     }
 }

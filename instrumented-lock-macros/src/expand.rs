@@ -2,10 +2,10 @@
 //! classes, and the classes.
 
 use crate::ast::{self, Field, Input, Lock, Name, Slot};
-use crate::types;
+use crate::types::{self, Reach};
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{Path, Type, parse_quote_spanned};
+use syn::{Attribute, Item, ItemEnum, ItemStruct, Path, Type, parse_quote_spanned};
 
 pub(crate) fn expand(mut input: Input) -> TokenStream {
     let library = Library(input.options.path("crate"));
@@ -16,18 +16,23 @@ pub(crate) fn expand(mut input: Input) -> TokenStream {
         .locks()
         .map(|(field, lock)| declare(field, lock, &library));
     let classes: TokenStream = classes.collect();
+    let facts = facts(&input, &library);
+    let handled = handled(&input, &library);
     let item = &input.item;
-    quote!(#item #classes)
+    quote!(#item #classes #facts #handled)
 }
 
 fn project_field(slot: &mut Slot<'_>, field: &Field, library: &Library) {
-    let Some(reach) = field.reach.filter(|_| !field.locks.is_empty()) else {
+    let Some(reach) = field.reach else {
         return;
     };
+    if field.locks.is_empty() {
+        return;
+    }
     let mut locks = field.locks.iter();
     types::each_lock(slot.ty, reach, &mut |ty, _| {
-        if let Some(lock) = locks.next() {
-            *ty = project(ty, lock, library);
+        if let Some(Lock { marker, .. }) = locks.next() {
+            *ty = project(ty, &marker.to_token_stream(), library);
         }
     });
     // Clippy would count the projection on top of what the user wrote.
@@ -37,12 +42,12 @@ fn project_field(slot: &mut Slot<'_>, field: &Field, library: &Library) {
 }
 
 /// The lock's type with the class in it.
-fn project(ty: &Type, lock: &Lock, library: &Library) -> Type {
+fn project(ty: &Type, marker: &TokenStream, library: &Library) -> Type {
     // The whole spans exactly what the user wrote, in the user's own context: errors and lints
     // point there. What is between comes from a macro and is not judged as the user's style.
     let (first, last) = types::ends(ty);
     let inner = Span::mixed_site().located_at(first);
-    let (library, marker) = (library.at(inner), &lock.marker);
+    let library = library.at(inner);
     let (open, name) = (quote_spanned!(first=> <), Ident::new("Lock", last));
     Type::Verbatim(quote_spanned! {inner=>
         #open #ty as #library::__private::Instrumentable<#marker>>::#name
@@ -59,26 +64,156 @@ fn declare(field: &Field, lock: &Lock, library: &Library) -> TokenStream {
         span,
     } = lock;
     let (cfgs, library, kind) = (&field.cfgs, library.at(*span), Ident::new(kind, *span));
+    // `::core` means the crate in our edition, not in every user's.
+    let ours = Span::mixed_site().located_at(*span);
+    let rank = rank(field, ours);
     let name = match name {
         Name::InModule(name) => {
             let name = format!("::{name}");
-            // `::core` means the crate in our edition, not in every user's.
-            let ours = Span::mixed_site().located_at(*span);
             quote_spanned!(ours=> ::core::concat!(::core::module_path!(), #name))
         }
         Name::Whole(name) => quote_spanned!(*span=> #name),
     };
     quote_spanned! {*span=>
-        #library::__private::declare_class! { #(#cfgs)* pub #marker, #kind, #name }
+        #library::__private::declare_class! { #(#cfgs)* pub #marker, #kind, #name, #rank }
     }
 }
 
+/// A check that the locks behind handles are ours too, though they get no class.
+fn handled(input: &Input, library: &Library) -> TokenStream {
+    let (Item::Struct(ItemStruct { generics, .. }) | Item::Enum(ItemEnum { generics, .. })) =
+        &input.item
+    else {
+        return TokenStream::new();
+    };
+    let ours = Span::mixed_site();
+    let library = library.at(ours);
+    let mut checks = Vec::new();
+    for field in input
+        .fields
+        .iter()
+        .filter(|field| field.reach == Some(Reach::Owned))
+    {
+        let mut ty = field.ty.clone();
+        // Those of the field itself are refused in the item.
+        let nothing = Type::Verbatim(TokenStream::new());
+        types::each_known(&mut ty, Reach::Owned, &mut |ty, _| *ty = nothing.clone());
+        types::each_known(&mut ty, Reach::Shared, &mut |ty, _| {
+            if !names_self(ty.to_token_stream()) {
+                let cfgs = &field.cfgs;
+                checks.push(quote_spanned!(ours=> #(#cfgs)* is_ours::<#ty>();));
+            }
+        });
+    }
+    if checks.is_empty() {
+        return TokenStream::new();
+    }
+    let cfgs = cfgs(&input.item);
+    let (generics, _, bounds) = generics.split_for_impl();
+    quote_spanned! {ours=>
+        #(#cfgs)*
+        const _: () = {
+            const fn is_ours<L>()
+            where
+                L: ?::core::marker::Sized
+                    + #library::__private::Instrumentable<#library::__private::Unclassed>,
+            {
+            }
+            #[allow(dead_code, single_use_lifetimes, unused_lifetimes, clippy::type_complexity)]
+            fn handles #generics () #bounds {
+                #(#checks)*
+            }
+        };
+    }
+}
+
+/// `Self` means nothing outside the item.
+fn names_self(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == "Self",
+        TokenTree::Group(group) => names_self(group.stream()),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
+}
+
+fn cfgs(item: &Item) -> Vec<&Attribute> {
+    let attrs = match item {
+        Item::Struct(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        _ => return Vec::new(),
+    };
+    attrs
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("cfg"))
+        .collect()
+}
+
+/// What the checks of an annotated `impl` have to know of the fields: the ranks, and which locks
+/// may be taken twice. Not for types with type parameters, where no such check can run.
+fn facts(input: &Input, library: &Library) -> TokenStream {
+    let Item::Struct(item) = &input.item else {
+        return TokenStream::new();
+    };
+    if item.generics.type_params().next().is_some() || item.generics.const_params().next().is_some()
+    {
+        return TokenStream::new();
+    }
+    let span = Span::mixed_site();
+    let consts: Vec<_> = input
+        .fields
+        .iter()
+        .filter_map(|field| fact(field, library))
+        .collect();
+    if consts.is_empty() {
+        return TokenStream::new();
+    }
+    let cfgs = cfgs(&input.item);
+    let (generics, arguments, bounds) = item.generics.split_for_impl();
+    let ident = &item.ident;
+    quote_spanned! {span=>
+        #(#cfgs)*
+        #[doc(hidden)]
+        #[allow(dead_code, non_upper_case_globals, single_use_lifetimes)]
+        impl #generics #ident #arguments #bounds {
+            #(#consts)*
+        }
+    }
+}
+
+fn fact(field: &Field, library: &Library) -> Option<TokenStream> {
+    let kind = field.locks.first()?.kind;
+    let is_recursive = matches!(kind, "ReentrantMutex" | "RecursiveRwLock");
+    if field.rank.is_none() && !is_recursive {
+        return None;
+    }
+    let span = Span::mixed_site();
+    let (name, rank, library) = (fact_name(&field.name), rank(field, span), library.at(span));
+    let (cfgs, kind) = (&field.cfgs, Ident::new(kind, span));
+    Some(quote_spanned! {span=>
+        #(#cfgs)*
+        pub(crate) const #name: #library::__private::FieldFacts =
+            #library::__private::FieldFacts::new(#library::__private::LockKind::#kind, #rank);
+    })
+}
+
+/// The constant that tells about a field. The user's own context: both expansions name it.
+pub(crate) fn fact_name(field: &str) -> Ident {
+    Ident::new(&format!("__LOCK_{field}"), Span::call_site())
+}
+
+fn rank(field: &Field, span: Span) -> TokenStream {
+    let rank = field.rank.into_iter();
+    let mut rank = rank.map(|rank| quote_spanned!(span=> ::core::option::Option::Some(#rank)));
+    let none = || quote_spanned!(span=> ::core::option::Option::None);
+    rank.next_back().unwrap_or_else(none)
+}
+
 /// Where the library is found: what `crate = ...` says, or under its own name.
-struct Library(Option<Path>);
+pub(crate) struct Library(pub(crate) Option<Path>);
 
 impl Library {
     /// The path, as if it stood at `span`.
-    fn at(&self, span: Span) -> TokenStream {
+    pub(crate) fn at(&self, span: Span) -> TokenStream {
         let Some(path) = &self.0 else {
             return quote_spanned!(span=> ::instrumented_lock);
         };

@@ -1,6 +1,7 @@
 //! What is emitted on errors: the user's item, so that nothing else breaks for want of it, without
 //! our own attributes inside, which nobody else knows; and all errors.
 
+use crate::message;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::quote;
 use syn::Item;
@@ -14,6 +15,20 @@ pub(crate) fn item_and_errors(item: TokenStream, errors: &syn::Error) -> TokenSt
     let item = without(ours, item);
     let errors = errors.to_compile_error();
     quote!(#item #errors)
+}
+
+/// An item that syn cannot read, though the compiler can. In a body there may be syntax newer than
+/// syn: then nothing is said of it.
+pub(crate) fn unreadable(item: TokenStream, error: &syn::Error) -> TokenStream {
+    let is_code = item
+        .clone()
+        .into_iter()
+        .any(|token| matches!(token, TokenTree::Ident(ident) if ident == "fn" || ident == "impl"));
+    if is_code {
+        return without(&["lock"], item);
+    }
+    let error = syn::Error::new(error.span(), message::unreadable(error));
+    item_and_errors(item, &error)
 }
 
 /// Works on tokens: the item may be of any kind, or one that syn cannot read.

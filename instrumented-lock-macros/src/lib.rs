@@ -1,20 +1,31 @@
 //! The `#[instrumented]` attribute of the `instrumented-lock` crate, which re-exports it.
 //!
 //! Parse (`ast`, `attr`, `types`), validate (`lint`), expand (`expand`); on any error `fallback`
-//! emits the item as it was, and all errors. Every text a user may read is in `message`.
+//! emits the item as it was, and all errors. An `impl` or a function (`code`) is walked by `body`, and
+//! `refusal` makes errors of what that finds. Every text a user may read is in `message`.
 
 mod ast;
 mod attr;
+mod body;
+mod code;
 mod expand;
 mod fallback;
+mod foreign;
+mod item_attrs;
 mod lint;
 mod message;
+#[cfg(test)]
+mod over_crates;
+mod refusal;
+mod rule;
 mod types;
 
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Tokens;
+use syn::Item;
 
-/// Gives every lock of a struct, an enum or a static its own lock class.
+/// Gives every lock of a struct, an enum or a static its own lock class; checks the bodies of an
+/// `impl` or a function for mistakes with locks.
 ///
 /// A class is named after the module, the item and the field, and is in the registry before its
 /// first use. A lock is a `Mutex` or `RwLock`, also inside `Vec`, `Option`, `Box`, arrays, tuples,
@@ -39,21 +50,43 @@ use proc_macro2::TokenStream as Tokens;
 /// | option | where | meaning |
 /// |---|---|---|
 /// | `prefix = "storage"` | on the item | stands in the names for the module path |
-/// | `crate = path::to::instrumented_lock` | on the item | where the library is found |
+/// | `crate = path::to::instrumented_lock` | on the item or the impl | where the library is found |
 /// | `name = "journal"` | on a static; `#[lock(name = "...")]` on a field | the whole name |
+/// | `rank = 10` | on a static; `#[lock(rank = 10)]` on a field | the place in the lock order |
 /// | `#[lock]` | on a field | classes a lock behind `Arc`, `Rc`, a reference or a type alias |
 /// | `#[lock(skip)]` | on a field | leaves the field as it is |
+/// | `allow(rule)` | on the item, the impl or the function; `#[lock(allow(rule))]` on a field or a statement | what a rule would refuse |
+/// | `deny(rule)` | on the impl or the function | what a rule refuses only when asked to |
+/// | `locks` | on a method | calls of it count as taking a lock |
+///
+/// On an `impl` or a function nothing is changed or added. Methods of an annotated `impl` need no
+/// attribute of their own. The rules, for types and for bodies, are on the page `lints` of the
+/// library.
+///
+/// ```ignore
+/// #[instrumented]
+/// impl Store {
+///     fn lengths(&self) -> usize {
+///         self.index.read().len() + self.index.read().len() // refused: `relock`
+///     }
+/// }
+/// ```
 #[proc_macro_attribute]
 pub fn instrumented(args: TokenStream, item: TokenStream) -> TokenStream {
-    let item = Tokens::from(item);
-    let tokens = match checked(args.into(), item.clone()) {
-        Ok(input) => expand::expand(input),
-        Err(errors) => fallback::item_and_errors(item, &errors),
+    let (args, item) = (Tokens::from(args), Tokens::from(item));
+    let tokens = match syn::parse2(item.clone()) {
+        Ok(Item::Fn(function)) => code::function(args, item, function),
+        Ok(Item::Impl(implementation)) => code::implementation(args, item, implementation),
+        Ok(parsed) => types_of(args, parsed).map_or_else(
+            |errors| fallback::item_and_errors(item, &errors),
+            expand::expand,
+        ),
+        Err(error) => fallback::unreadable(item, &error),
     };
     tokens.into()
 }
 
-fn checked(args: Tokens, item: Tokens) -> syn::Result<ast::Input> {
+fn types_of(args: Tokens, item: Item) -> syn::Result<ast::Input> {
     let input = ast::Input::parse(args, item)?;
     lint::check(&input)?;
     Ok(input)

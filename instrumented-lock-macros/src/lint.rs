@@ -1,20 +1,37 @@
 //! What an annotated item must not have, one rule a function. All findings are shown at once.
 
+mod locks;
+mod options;
+
 use crate::ast::{Field, Input, Lock, Name};
-use crate::attr::{self, Entry, Form, OPTIONS, Options, Place, Spec, Value};
+use crate::attr::{Options, Place};
+use crate::rule::Rule;
 use crate::{message, types};
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use syn::{Error, Result};
 
 /// The findings so far.
 #[derive(Default)]
-struct Findings(Option<Error>);
+pub(crate) struct Findings(Option<Error>);
 
 impl Findings {
-    fn add(&mut self, culprit: impl ToTokens, message: String) {
-        let error = Error::new_spanned(culprit, message);
+    pub(crate) fn add(&mut self, culprit: impl ToTokens, message: String) {
+        self.add_error(Error::new_spanned(culprit, message));
+    }
+
+    pub(crate) fn into_result(self) -> Result<()> {
+        self.0.map_or(Ok(()), Err)
+    }
+
+    /// The errors, as items.
+    pub(crate) fn tokens(self) -> TokenStream {
+        self.0
+            .map_or_else(TokenStream::new, |errors| errors.to_compile_error())
+    }
+
+    fn add_error(&mut self, error: Error) {
         match &mut self.0 {
             Some(first) => first.combine(error),
             None => self.0 = Some(error),
@@ -25,81 +42,27 @@ impl Findings {
 /// In the order of the source, as far as rules of one field go.
 pub(crate) fn check(input: &Input) -> Result<()> {
     let mut findings = Findings::default();
-    options(&input.options, &mut findings);
+    options::check(&input.options, &mut findings);
     name_and_prefix(&input.options, &mut findings);
     stray_attributes(input, &mut findings);
     for field in &input.fields {
-        options(&field.options, &mut findings);
+        options::check(&field.options, &mut findings);
         name_and_skip(field, &mut findings);
         marked_without_lock(field, &mut findings);
+        locks::check(field, input.options.place, &mut findings);
     }
     duplicate_names(input, &mut findings);
+    bad_ranks(input, &mut findings);
     // A mistaken option may be the reason that there is no lock: one mistake, one error.
     if findings.0.is_none() {
         no_lock(input, &mut findings);
     }
-    findings.0.map_or(Ok(()), Err)
+    findings.into_result()
 }
 
-fn options(options: &Options, findings: &mut Findings) {
-    let mut earlier = HashSet::new();
-    for entry in &options.entries {
-        match entry {
-            Entry::Malformed(tokens) => malformed_option(tokens, options.place, findings),
-            Entry::Option { key, value } => match spec(key) {
-                None => unknown_option(key, options.place, findings),
-                Some(spec) if !spec.places.contains(&options.place) => {
-                    misplaced_option(key, options.place, findings);
-                }
-                Some(_) if !earlier.insert(key) => repeated_option(key, options.place, findings),
-                Some(spec) => {
-                    ill_typed_option(key, value, spec.form, options.place, findings);
-                    empty_text(key, value, options.place, findings);
-                }
-            },
-        }
-    }
-}
-
-/// Not `key`, `key = value` or `key(...)`.
-fn malformed_option(tokens: &TokenStream, place: Place, findings: &mut Findings) {
-    findings.add(
-        tokens,
-        message::malformed_option(place, &tokens.to_string()),
-    );
-}
-
-fn unknown_option(key: &Ident, place: Place, findings: &mut Findings) {
-    findings.add(key, message::unknown_option(&key.to_string(), place));
-}
-
-/// An option that exists, but elsewhere.
-fn misplaced_option(key: &Ident, place: Place, findings: &mut Findings) {
-    findings.add(key, message::misplaced_option(&key.to_string(), place));
-}
-
-fn repeated_option(key: &Ident, place: Place, findings: &mut Findings) {
-    findings.add(key, message::repeated_option(&key.to_string(), place));
-}
-
-fn ill_typed_option(key: &Ident, value: &Value, form: Form, place: Place, findings: &mut Findings) {
-    let is_right = match form {
-        Form::Text => attr::as_text(value).is_some(),
-        Form::Path => attr::as_path(value).is_some(),
-        Form::Flag => matches!(value, Value::None),
-    };
-    if !is_right {
-        let message = message::ill_typed_option(&key.to_string(), form, place);
-        findings.add(culprit(key, value), message);
-    }
-}
-
-fn empty_text(key: &Ident, value: &Value, place: Place, findings: &mut Findings) {
-    if let Some(text) = attr::as_text(value)
-        && attr::is_blank(&text)
-    {
-        findings.add(text, message::empty_text(&key.to_string(), place));
-    }
+/// The options of an impl, a function or a statement.
+pub(crate) fn check_options(options: &Options, findings: &mut Findings) {
+    options::check(options, findings);
 }
 
 /// `#[lock]` is for fields, `#[instrumented]` for items, once.
@@ -109,11 +72,14 @@ fn stray_attributes(input: &Input, findings: &mut Findings) {
     }
 }
 
+/// A skipped lock has neither a name nor a rank.
 fn name_and_skip(field: &Field, findings: &mut Findings) {
-    if let Some(name) = field.options.key("name")
-        && field.options.has("skip")
-    {
-        findings.add(name, message::name_and_skip());
+    for key in ["name", "rank"] {
+        if let Some(found) = field.options.key(key)
+            && field.options.has("skip")
+        {
+            findings.add(found, message::of_no_use_beside_skip(key));
+        }
     }
 }
 
@@ -138,15 +104,33 @@ fn duplicate_names(input: &Input, findings: &mut Findings) {
     for (field, lock) in input.locks() {
         let other = *first.entry(&lock.name).or_insert(field);
         let is_alternative = !other.cfgs.is_empty() && !field.cfgs.is_empty();
-        if !std::ptr::eq(other, field) && !is_alternative {
-            let message = message::duplicate_name(lock.name.as_str(), &other.name);
+        let is_allowed = field.allowed.has(Rule::DuplicateName);
+        if !std::ptr::eq(other, field) && !is_alternative && !is_allowed {
+            let place = input.options.place;
+            let message = message::duplicate_name(lock.name.as_str(), &other.name, place);
             findings.add(name_culprit(field, lock), message);
         }
     }
 }
 
+/// Two locks of one item with one rank: neither may be taken while the other is held.
+fn bad_ranks(input: &Input, findings: &mut Findings) {
+    let mut first: HashMap<u32, &Field> = HashMap::new();
+    for field in input.fields.iter().filter(|field| field.reach.is_some()) {
+        let Some(rank) = field.rank else { continue };
+        let other = *first.entry(rank).or_insert(field);
+        let is_alternative = !other.cfgs.is_empty() && !field.cfgs.is_empty();
+        let is_allowed = field.allowed.has(Rule::BadRank);
+        if !std::ptr::eq(other, field) && !is_alternative && !is_allowed {
+            let message = message::duplicate_rank(rank, &other.name);
+            findings.add(field.options.written("rank"), message);
+        }
+    }
+}
+
+/// The annotation does nothing; but it may say that a foreign lock is meant to be there.
 fn no_lock(input: &Input, findings: &mut Findings) {
-    if input.locks().next().is_some() {
+    if input.locks().next().is_some() || input.fields.iter().any(|field| field.is_foreign) {
         return;
     }
     let place = input.options.place;
@@ -160,18 +144,6 @@ fn no_lock(input: &Input, findings: &mut Findings) {
         findings.add(&input.ident, message::no_lock_but_skipped(place));
     } else {
         findings.add(&input.ident, message::no_lock(place));
-    }
-}
-
-fn spec(key: &Ident) -> Option<&'static Spec> {
-    const { &OPTIONS }.iter().find(|option| key == option.key)
-}
-
-/// The bad value; the key where there is none.
-fn culprit(key: &Ident, value: &Value) -> TokenStream {
-    match value {
-        Value::Assigned(tokens) | Value::Other(tokens) if !tokens.is_empty() => tokens.clone(),
-        _ => quote!(#key),
     }
 }
 

@@ -114,7 +114,12 @@ pub(crate) fn ends(ty: &Type) -> (Span, Span) {
     (first, spans.last().unwrap_or(first))
 }
 
-fn each_known(ty: &mut Type, reach: Reach, visit: &mut dyn FnMut(&mut Type, &'static str)) {
+/// As [`each_lock`], without what an alias may hide.
+pub(crate) fn each_known(
+    ty: &mut Type,
+    reach: Reach,
+    visit: &mut dyn FnMut(&mut Type, &'static str),
+) {
     if let Some(kind) = lock_kind(ty) {
         visit(ty, kind);
     } else {
@@ -193,7 +198,7 @@ fn is_plain(ty: &mut Type) -> bool {
     }
 }
 
-fn last_segment(ty: &mut Type) -> Option<&mut PathSegment> {
+pub(crate) fn last_segment(ty: &mut Type) -> Option<&mut PathSegment> {
     match ty {
         Type::Path(path) => last_of(path),
         _ => None,
@@ -209,7 +214,7 @@ fn last_of(path: &mut TypePath) -> Option<&mut PathSegment> {
     }
 }
 
-fn type_arguments(segment: &mut PathSegment) -> Vec<&mut Type> {
+pub(crate) fn type_arguments(segment: &mut PathSegment) -> Vec<&mut Type> {
     let PathArguments::AngleBracketed(arguments) = &mut segment.arguments else {
         return Vec::new();
     };

@@ -69,6 +69,7 @@ impl fmt::Display for LockKind {
 pub struct LockClass {
     name: &'static str,
     declared_at: &'static Location<'static>,
+    rank: Option<u32>,
     kind: AtomicU8,
     /// [`NEW`], [`OFF`], [`EXACT`] or more.
     state: AtomicU8,
@@ -94,8 +95,8 @@ impl LockClass {
     #[doc(hidden)]
     #[track_caller]
     #[must_use]
-    pub const fn declared(name: &'static str, kind: LockKind) -> Self {
-        Self::new(name, kind, Location::caller())
+    pub const fn declared(name: &'static str, kind: LockKind, rank: Option<u32>) -> Self {
+        Self::build(name, kind, Location::caller(), rank)
     }
 
     pub(crate) const fn new(
@@ -103,9 +104,19 @@ impl LockClass {
         kind: LockKind,
         declared_at: &'static Location<'static>,
     ) -> Self {
+        Self::build(name, kind, declared_at, None)
+    }
+
+    const fn build(
+        name: &'static str,
+        kind: LockKind,
+        declared_at: &'static Location<'static>,
+        rank: Option<u32>,
+    ) -> Self {
         LockClass {
             name,
             declared_at,
+            rank,
             kind: AtomicU8::new(kind as u8),
             state: AtomicU8::new(NEW),
             stats: ClassStats::new(),
@@ -126,6 +137,12 @@ impl LockClass {
     /// Where the class is declared: the annotated field or static, or the creation.
     pub fn declared_at(&self) -> &'static Location<'static> {
         self.declared_at
+    }
+
+    /// The place in the lock order that `#[lock(rank = ...)]` gives: a thread that holds a lock of
+    /// some rank takes locks of higher ranks only.
+    pub fn rank(&self) -> Option<u32> {
+        self.rank
     }
 
     /// A lock of this class knows its kind even where the declaration could not.
@@ -216,7 +233,7 @@ impl Class for Unclassed {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an instrumented lock",
     label = "not an instrumented lock",
-    note = "import `Mutex` or `RwLock` from `instrumented_lock`, or mark the field `#[lock(skip)]`"
+    note = "import the lock from `instrumented_lock`, or leave the field as it is with `#[lock(allow(foreign_lock))]`"
 )]
 pub trait Instrumentable<C> {
     /// The same lock with class `C`.

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`Mutex`], [`RwLock`], [`FairMutex`], [`ReentrantMutex`], [`RecursiveRwLock`], [`Condvar`] and their guards | the locks |
 //! | [`instrumented`] | declares a lock class for every lock of a struct, enum or static |
+//! | [`lints`] | the mistakes that [`instrumented`] refuses, in types and in bodies |
 //! | [`drop_in`] | the same locks for files that nobody annotates |
 //! | [`registry`] | all lock classes; takes snapshots; turns recording off and on |
 //! | [`Snapshot`], [`LockSnapshot`], [`ModeSnapshot`], [`Distribution`] | the figures, as plain data |
@@ -113,6 +114,8 @@ mod condvar;
 pub mod drop_in;
 mod facade;
 mod fair_mutex;
+#[doc = include_str!("../docs/lints.md")]
+pub mod lints {}
 mod mutex;
 pub mod raw;
 mod recursive_rwlock;

@@ -6,12 +6,47 @@ pub use crate::class::{
 };
 pub use inventory;
 
+/// What is known of the lock in a field, for the checks that `#[instrumented]` on an `impl` leaves
+/// to the compiler: a macro does not see the type that the `impl` is for.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldFacts {
+    kind: LockKind,
+    rank: Option<u32>,
+}
+
+impl FieldFacts {
+    /// The field is not annotated, or an ordinary lock without a rank.
+    pub const UNKNOWN: Self = Self::new(LockKind::Unknown, None);
+
+    /// What the annotation of the field says.
+    pub const fn new(kind: LockKind, rank: Option<u32>) -> Self {
+        FieldFacts { kind, rank }
+    }
+
+    /// Whether a thread may take the lock again while it holds it.
+    pub const fn may_relock(self, for_reading_only: bool) -> bool {
+        match self.kind {
+            LockKind::ReentrantMutex => true,
+            LockKind::RecursiveRwLock => for_reading_only,
+            _ => false,
+        }
+    }
+
+    /// Whether a thread that holds this lock may take `next`.
+    pub const fn comes_before(self, next: Self) -> bool {
+        match (self.rank, next.rank) {
+            (Some(held), Some(taken)) => held < taken,
+            _ => true,
+        }
+    }
+}
+
 /// Declares a lock class: its marker type, its `static`, its registration.
 #[cfg(feature = "stats")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __declare_class {
-    ($(#[$cfg:meta])* $vis:vis $marker:ident, $kind:ident, $name:expr) => {
+    ($(#[$cfg:meta])* $vis:vis $marker:ident, $kind:ident, $name:expr, $rank:expr) => {
         $(#[$cfg])*
         #[doc(hidden)]
         #[allow(non_camel_case_types)]
@@ -23,6 +58,7 @@ macro_rules! __declare_class {
             static CLASS: $crate::__private::LockClass = $crate::__private::LockClass::declared(
                 $name,
                 $crate::__private::LockKind::$kind,
+                $rank,
             );
 
             impl $crate::__private::Class for $marker {
@@ -44,7 +80,7 @@ macro_rules! __declare_class {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __declare_class {
-    ($(#[$cfg:meta])* $vis:vis $marker:ident, $kind:ident, $name:expr) => {
+    ($(#[$cfg:meta])* $vis:vis $marker:ident, $kind:ident, $name:expr, $rank:expr) => {
         $(#[$cfg])*
         #[doc(hidden)]
         #[allow(non_camel_case_types)]

@@ -1,0 +1,124 @@
+//! What the rules for types say, and what is said of rules.
+
+use super::list;
+use crate::attr::Place;
+use crate::foreign::Foreign;
+use crate::rule::{RULES, Rule, Subject};
+
+pub(crate) fn unknown_rule(name: &str, is_elsewhere: bool, place: Place) -> String {
+    let rules = list(&rules_for(place.subject()), "and");
+    let looks_at = match place.subject() {
+        Subject::Types => "the types of locks",
+        Subject::Bodies => "function bodies",
+    };
+    if is_elsewhere {
+        format!("`{name}` has nothing to do with {looks_at}, the rules for these are {rules}")
+    } else {
+        format!("unknown rule `{name}`, the rules for {looks_at} are {rules}")
+    }
+}
+
+pub(crate) fn foreign_lock(lock: &Foreign, place: Place) -> String {
+    let path = lock.path.segments.iter();
+    let path: Vec<_> = path.map(|segment| segment.ident.to_string()).collect();
+    let replacement = lock.replacement;
+    let reason = if lock.is_async {
+        " where its guard need not live across an `.await`"
+    } else {
+        ""
+    };
+    format!(
+        "`{}` is a lock that nobody measures: write `instrumented_lock::{replacement}`{reason}; {}",
+        path.join("::"),
+        to_allow(Rule::ForeignLock, place),
+    )
+}
+
+pub(crate) fn nested_lock(inner: &str, outer: &str, place: Place) -> String {
+    format!(
+        "{} inside the data of {}: who reaches it has locked the outer one already; put it \
+         beside the outer lock or in an `Arc`, or keep its data bare; {}",
+        a(inner),
+        a(outer),
+        to_allow(Rule::NestedLock, place),
+    )
+}
+
+pub(crate) fn stored_guard(guard: &str, place: Place) -> String {
+    format!(
+        "{} in a field keeps its lock locked for as long as the value lives: keep the lock, and \
+         lock it where it is used; {}",
+        a(guard),
+        to_allow(Rule::StoredGuard, place),
+    )
+}
+
+pub(crate) fn unshared_lock(lock: &str, owner: &str, place: Place) -> String {
+    let instead = match owner {
+        "Rc" => "write `Arc` to share it, or `RefCell` in place of the lock",
+        _ => "remove one of the two",
+    };
+    format!(
+        "no second thread gets at {} behind `{owner}`: {instead}; {}",
+        a(lock),
+        to_allow(Rule::UnsharedLock, place),
+    )
+}
+
+pub(crate) fn lock_of_atomic(lock: &str, atomic: &str, place: Place) -> String {
+    let plain = match atomic {
+        "AtomicPtr" => "a plain pointer".to_owned(),
+        _ => format!("`{}`", atomic.trim_start_matches("Atomic").to_lowercase()),
+    };
+    format!(
+        "{} around `{atomic}` synchronizes twice: write `{atomic}` alone, or {plain} in the lock; {}",
+        a(lock),
+        to_allow(Rule::LockOfAtomic, place),
+    )
+}
+
+pub(crate) fn duplicate_name(name: &str, first: &str, place: Place) -> String {
+    format!(
+        "`{first}` has the lock name `{name}` already, write another `#[lock(name = \"...\")]`; {}",
+        to_allow(Rule::DuplicateName, place),
+    )
+}
+
+pub(crate) fn duplicate_rank(rank: u32, first: &str) -> String {
+    format!(
+        "`{first}` has the rank {rank} already, so neither lock may be taken while the other is \
+         held: write another `#[lock(rank = ...)]`; {}",
+        to_allow(Rule::BadRank, Place::Field),
+    )
+}
+
+pub(crate) fn no_rank(place: Place) -> String {
+    let attribute = place.attribute();
+    format!(
+        "`rank` takes an integer from 0 to {}, write `#[{attribute}(rank = 10)]`",
+        u32::MAX
+    )
+}
+
+/// How to silence the rule.
+fn to_allow(rule: Rule, place: Place) -> String {
+    let rule = rule.name();
+    match place {
+        Place::Static => format!("to keep it, write `#[instrumented(allow({rule}))]`"),
+        _ => format!("to keep it, write `#[lock(allow({rule}))]` on the field"),
+    }
+}
+
+pub(super) fn rules_for(subject: Subject) -> Vec<&'static str> {
+    let rules = RULES.into_iter().filter(|rule| rule.subject() == subject);
+    rules.map(Rule::name).collect()
+}
+
+fn a(lock: &str) -> String {
+    let article = if lock.starts_with(['A', 'O']) || lock.starts_with("Rw") {
+        "an"
+    } else {
+        "a"
+    };
+    format!("{article} `{lock}`")
+}

@@ -1,0 +1,120 @@
+//! The rules for bodies, run over the sources of other crates: how `tests/lints_over_crates` looks
+//! for false alarms. Every function and method is walked as if it were annotated.
+
+use crate::body::{self, Settings, Unless};
+use crate::rule::Rules;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use syn::visit::{self, Visit};
+use syn::{Block, ImplItemFn, ItemFn, ItemImpl, Signature, TraitItemFn};
+
+#[test]
+#[ignore = "needs sources, in the directory that LINTS_OVER names"]
+fn lints_over_crates_print_what_they_find() {
+    let root = std::env::var_os("LINTS_OVER").expect("LINTS_OVER names a directory");
+    let is_poisoning = std::env::var_os("LINTS_POISONING").is_some();
+    let mut files = Vec::new();
+    sources(Path::new(&root), &mut files);
+    let mut totals = [0, 0, 0, 0];
+    for file in &files {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let Ok(parsed) = syn::parse_file(&text) else {
+            println!("{}: not read", file.display());
+            continue;
+        };
+        let mut scan = Scan {
+            file,
+            is_poisoning,
+            others: HashSet::new(),
+            bodies: 0,
+            locking: 0,
+            findings: 0,
+        };
+        scan.visit_file(&parsed);
+        let counts = [
+            text.lines().count(),
+            scan.bodies,
+            scan.locking,
+            scan.findings,
+        ];
+        for (total, count) in totals.iter_mut().zip(counts) {
+            *total += count;
+        }
+    }
+    let [lines, bodies, locking, findings] = totals;
+    println!(
+        "{} files, {lines} lines, {bodies} bodies, {locking} of them take a lock: \
+         {findings} findings",
+        files.len()
+    );
+    assert!(bodies > 0, "no function in {}", root.display());
+}
+
+fn sources(directory: &Path, files: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            sources(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+struct Scan<'a> {
+    file: &'a Path,
+    is_poisoning: bool,
+    /// Of the `impl` or the function.
+    others: HashSet<String>,
+    bodies: usize,
+    locking: usize,
+    findings: usize,
+}
+
+impl Scan<'_> {
+    fn check(&mut self, sig: &Signature, body: &Block) {
+        self.bodies += 1;
+        self.locking += usize::from(body::locking(body, &self.others).0);
+        let settings = Settings {
+            allowed: Rules::default(),
+            denied: Rules::default(),
+            locking: &HashSet::new(),
+            others: &self.others,
+            is_poisoning: self.is_poisoning,
+        };
+        for finding in body::check(sig, body, settings) {
+            // Nothing here has a rank.
+            if matches!(finding.unless, Some(Unless::Ordered { .. })) {
+                continue;
+            }
+            self.findings += 1;
+            let (file, line) = (self.file.display(), finding.at.line());
+            println!("{file}:{line}: {}", finding.message);
+        }
+    }
+}
+
+impl Visit<'_> for Scan<'_> {
+    fn visit_item_fn(&mut self, function: &ItemFn) {
+        self.others = body::in_body(&function.block);
+        self.check(&function.sig, &function.block);
+    }
+
+    fn visit_item_impl(&mut self, item: &ItemImpl) {
+        self.others = body::in_impl(item);
+        visit::visit_item_impl(self, item);
+    }
+
+    fn visit_impl_item_fn(&mut self, method: &ImplItemFn) {
+        self.check(&method.sig, &method.block);
+    }
+
+    fn visit_trait_item_fn(&mut self, method: &TraitItemFn) {
+        if let Some(body) = &method.default {
+            self.others = body::in_body(body);
+            self.check(&method.sig, body);
+        }
+    }
+}

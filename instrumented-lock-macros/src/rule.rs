@@ -1,0 +1,123 @@
+//! The rules that can be allowed and denied by name, and sets of them.
+
+use crate::attr::{Options, Value};
+use proc_macro2::{Delimiter, Group, Ident};
+use syn::Token;
+use syn::parse::Parser as _;
+use syn::punctuated::Punctuated;
+
+/// What a rule looks at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// The types of an annotated struct, enum or static.
+    Types,
+    /// The body of an annotated function, or those of an annotated `impl`.
+    Bodies,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    ForeignLock,
+    NestedLock,
+    StoredGuard,
+    UnsharedLock,
+    LockOfAtomic,
+    DuplicateName,
+    BadRank,
+    Relock,
+    ScrutineeGuard,
+    DiscardedGuard,
+    GuardAcrossAwait,
+    GuardAcrossCall,
+    RankOrder,
+}
+
+pub(crate) const RULES: [Rule; 13] = [
+    Rule::ForeignLock,
+    Rule::NestedLock,
+    Rule::StoredGuard,
+    Rule::UnsharedLock,
+    Rule::LockOfAtomic,
+    Rule::DuplicateName,
+    Rule::BadRank,
+    Rule::Relock,
+    Rule::ScrutineeGuard,
+    Rule::DiscardedGuard,
+    Rule::GuardAcrossAwait,
+    Rule::GuardAcrossCall,
+    Rule::RankOrder,
+];
+
+impl Rule {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Rule::ForeignLock => "foreign_lock",
+            Rule::NestedLock => "nested_lock",
+            Rule::StoredGuard => "stored_guard",
+            Rule::UnsharedLock => "unshared_lock",
+            Rule::LockOfAtomic => "lock_of_atomic",
+            Rule::DuplicateName => "duplicate_name",
+            Rule::BadRank => "bad_rank",
+            Rule::Relock => "relock",
+            Rule::ScrutineeGuard => "scrutinee_guard",
+            Rule::DiscardedGuard => "discarded_guard",
+            Rule::GuardAcrossAwait => "guard_across_await",
+            Rule::GuardAcrossCall => "guard_across_call",
+            Rule::RankOrder => "rank_order",
+        }
+    }
+
+    pub(crate) fn named(name: &Ident) -> Option<Self> {
+        RULES.into_iter().find(|rule| name == rule.name())
+    }
+
+    pub(crate) fn subject(self) -> Subject {
+        if (self as usize) < Rule::Relock as usize {
+            Subject::Types
+        } else {
+            Subject::Bodies
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Rules(u16);
+
+impl Rules {
+    pub(crate) fn has(self, rule: Rule) -> bool {
+        self.0 & (1 << rule as u16) != 0
+    }
+
+    pub(crate) fn union(self, other: Self) -> Self {
+        Rules(self.0 | other.0)
+    }
+
+    pub(crate) fn without(self, other: Self) -> Self {
+        Rules(self.0 & !other.0)
+    }
+
+    /// The rules that `allow(...)` or `deny(...)` names; what is no rule is skipped.
+    pub(crate) fn of(options: &Options, key: &str) -> Self {
+        let lists = options.options().filter(|(found, _)| *found == key);
+        let names = lists.flat_map(|(_, value)| names(value).unwrap_or_default());
+        names
+            .filter_map(|name| Rule::named(&name))
+            .fold(Rules::default(), |rules, rule| {
+                Rules(rules.0 | (1 << rule as u16))
+            })
+    }
+}
+
+/// The names in the parentheses; `None` where the value is not a list of names.
+pub(crate) fn names(value: &Value) -> Option<std::vec::IntoIter<Ident>> {
+    let Value::Other(tokens) = value else {
+        return None;
+    };
+    let list: Group = syn::parse2(tokens.clone()).ok()?;
+    if list.delimiter() != Delimiter::Parenthesis {
+        return None;
+    }
+    let parser = Punctuated::<Ident, Token![,]>::parse_terminated;
+    let names: Vec<Ident> = parser.parse2(list.stream()).ok()?.into_iter().collect();
+    (!names.is_empty()).then(|| names.into_iter())
+}

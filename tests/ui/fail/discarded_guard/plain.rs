@@ -1,0 +1,16 @@
+use instrumented_lock::{Mutex, RwLock, instrumented};
+
+#[instrumented]
+struct Store {
+    log: Mutex<Vec<u8>>,
+    index: RwLock<Vec<u8>>,
+}
+
+#[instrumented]
+impl Store {
+    fn wait(&self) {
+        let _ = self.log.lock();
+    }
+}
+
+fn main() {}

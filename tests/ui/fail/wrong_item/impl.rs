@@ -1,8 +1,0 @@
-use instrumented_lock::instrumented;
-
-struct Store;
-
-#[instrumented]
-impl Store {}
-
-fn main() {}
