@@ -4,6 +4,7 @@
 //! annotated, by the line that creates it. All statistics belong to classes, which the program
 //! text bounds; a lock itself carries one word, the [`ClassCell`].
 
+use crate::clock;
 use crate::registry;
 use crate::settings::HoldTiming;
 use crate::stats::{ClassStats, Timing, one_in};
@@ -71,7 +72,7 @@ pub struct LockClass {
     declared_at: &'static Location<'static>,
     rank: Option<u32>,
     kind: AtomicU8,
-    /// [`NEW`], [`OFF`], [`EXACT`] or more.
+    /// What the locks of the class record; see [`NEW`] and what follows it.
     state: AtomicU8,
     pub(crate) stats: ClassStats,
 }
@@ -80,14 +81,29 @@ pub struct LockClass {
 const NEW: u8 = 0;
 /// Its locks are not observed.
 const OFF: u8 = 1;
-/// Its locks are observed and every hold is timed; above it, one hold in 2^(state − `EXACT`).
-const EXACT: u8 = 2;
+/// Everything is recorded, and stamps are plain reads of the counter: what the fast path is for.
+pub(crate) const EXACT: u8 = 2;
+/// The same, but all lines are one.
+pub(crate) const WITHOUT_SITES: u8 = 3;
+/// Anything else that is observed: this, plus the binary logarithm of how many holds one that is
+/// timed stands for, plus [`ALL_LINES_ONE`] where that is so.
+const OTHERWISE: u8 = 0x20;
+const SHIFT: u8 = 0x1f;
+const ALL_LINES_ONE: u8 = 0x40;
+
+/// What the locks of a class record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recording {
+    pub(crate) timing: HoldTiming,
+    pub(crate) call_sites: bool,
+}
 
 /// What the class's own settings say; `None` is what holds for all classes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OwnSettings {
     pub(crate) is_off: bool,
     pub(crate) timing: Option<HoldTiming>,
+    pub(crate) call_sites: Option<bool>,
 }
 
 impl LockClass {
@@ -165,40 +181,59 @@ impl LockClass {
         registry::change_own(self, |own| own.timing = timing);
     }
 
+    /// Tells the lines apart that take locks of this class, or not; `None` goes back to what holds
+    /// for [all](crate::registry::set_call_sites).
+    pub fn set_call_sites(&'static self, call_sites: Option<bool>) {
+        registry::change_own(self, |own| own.call_sites = call_sites);
+    }
+
+    #[inline(always)]
+    pub(crate) fn state(&self) -> u8 {
+        // Relaxed, here and below: a switch takes effect soon, not at once; nothing else hangs on
+        // it.
+        self.state.load(Ordering::Relaxed)
+    }
+
     /// Whether its locks are observed.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
-        // Relaxed, here and below: a switch takes effect soon, not at once; nothing else hangs on
-        // it.
-        self.state.load(Ordering::Relaxed) >= EXACT
+        self.state() > OFF
     }
 
-    /// How to record the hold that starts now; `None` where the locks are not observed.
-    #[inline(always)]
-    pub(crate) fn timing(&self) -> Option<Timing> {
-        match self.state.load(Ordering::Relaxed) {
-            EXACT => Some(Timing::Exact),
-            NEW | OFF => None,
-            more => Some(sampled(more - EXACT)),
-        }
+    /// How to record the hold that starts now, and whether its line counts; `None` where the locks
+    /// are not observed.
+    pub(crate) fn recording(&self) -> Option<(Timing, bool)> {
+        let state = self.state();
+        let shift = match state {
+            NEW | OFF => return None,
+            EXACT | WITHOUT_SITES => 0,
+            more => more & SHIFT,
+        };
+        let timing = match shift {
+            0 => Timing::Exact,
+            shift if one_in(shift) => Timing::ForMany(shift),
+            _ => Timing::Untimed,
+        };
+        Some((timing, state != WITHOUT_SITES && state & ALL_LINES_ONE == 0))
     }
 
     pub(crate) fn is_enrolled(&self) -> bool {
-        self.state.load(Ordering::Relaxed) != NEW
+        self.state() != NEW
     }
 
-    pub(crate) fn switch(&self, timing: Option<HoldTiming>) {
-        let state = timing.map_or(OFF, |timing| EXACT + timing.shift());
+    pub(crate) fn switch(&self, recording: Option<Recording>) {
+        let state = match recording {
+            None => OFF,
+            Some(Recording { timing, call_sites }) => {
+                match (timing.shift(), call_sites, clock::is_plain_counter()) {
+                    (0, true, true) => EXACT,
+                    (0, false, true) => WITHOUT_SITES,
+                    (shift, true, _) => OTHERWISE + shift,
+                    (shift, false, _) => OTHERWISE + shift + ALL_LINES_ONE,
+                }
+            }
+        };
         self.state.store(state, Ordering::Relaxed);
-    }
-}
-
-#[inline(never)]
-fn sampled(shift: u8) -> Timing {
-    if one_in(shift) {
-        Timing::ForMany(shift)
-    } else {
-        Timing::Untimed
     }
 }
 

@@ -11,7 +11,7 @@
 //! The read is not ordered with the instructions around it: the processor may read the counter
 //! while it still works on what stands before. A hold that is nothing but a chain of arithmetic
 //! comes out too short, by up to some 60 ns: 47 ns were recorded where ordered reads saw 108 (mean
-//! of 200,000 holds on a Xeon at 2.1 GHz). Ordered reads would remove it at about 6 ns a read.
+//! of 200,000 holds on a Xeon at 2.1 GHz). [`set_ordered`] removes that.
 //!
 //! Tests put a [`Mock`] in the clock's place.
 
@@ -28,6 +28,9 @@ const UNSETTLED: u8 = 0;
 const COUNTER: u8 = 1;
 const SYSTEM: u8 = 2;
 const MOCK: u8 = 3;
+
+/// Whether the reads of the counter are ordered. Relaxed: every stamp is as good as another.
+static ORDERED: AtomicBool = AtomicBool::new(false);
 
 /// Nanoseconds a tick, as a fixed-point number with 32 binary places; 0 until measured. Relaxed: a
 /// reader that sees an older value is off by that value's error, nothing else hangs on it.
@@ -88,18 +91,47 @@ impl Reading {
 }
 
 /// Settles where stamps come from. Called before the first acquisition, outside any critical
-/// section of ours; cheap when called again.
-pub(crate) fn start() {
+/// section of ours; cheap when called again. Returns whether it has just been settled.
+pub(crate) fn start() -> bool {
     if SOURCE.load(Ordering::Relaxed) != UNSETTLED {
-        return;
+        return false;
     }
     let source = if counter::is_invariant() {
         COUNTER
     } else {
         SYSTEM
     };
-    let _ = SOURCE.compare_exchange(UNSETTLED, source, Ordering::Relaxed, Ordering::Relaxed);
+    let settled = SOURCE.compare_exchange(UNSETTLED, source, Ordering::Relaxed, Ordering::Relaxed);
     anchor();
+    settled.is_ok()
+}
+
+/// Orders the reads of the clock with the work around them, or not, as from the start.
+///
+/// Ordered, a hold lasts from when everything before it has been done until all of its own work has
+/// been; see the [module](self) for what it otherwise is short by. Each pair of reads then costs
+/// some 25 ns more, and takes a path that is not the shortest. Only the processor's own counter
+/// knows the difference; a hold that is in progress ends as it began.
+///
+/// The [environment](crate::registry::ENVIRONMENT_VARIABLE) can say so too, as `ordered-clock`.
+pub fn set_ordered(ordered: bool) {
+    order(ordered);
+    crate::registry::clock_changed();
+}
+
+pub(crate) fn order(ordered: bool) {
+    ORDERED.store(ordered, Ordering::Relaxed);
+}
+
+/// Whether a stamp is one plain read of the counter.
+pub(crate) fn is_plain_counter() -> bool {
+    SOURCE.load(Ordering::Relaxed) == COUNTER && !ORDERED.load(Ordering::Relaxed)
+}
+
+/// A stamp in ticks, for who knows that the clock [is the plain counter](is_plain_counter).
+#[inline(always)]
+pub(crate) fn counter_now() -> u64 {
+    counter::read()
 }
 
 fn anchor() -> Reading {
@@ -115,10 +147,12 @@ fn anchor() -> Reading {
 /// A stamp in ticks. Only differences mean anything, through [`nanoseconds`].
 #[inline]
 pub(crate) fn now() -> u64 {
-    if SOURCE.load(Ordering::Relaxed) == COUNTER {
-        counter::read()
-    } else {
+    if SOURCE.load(Ordering::Relaxed) != COUNTER {
         now_elsewhere()
+    } else if ORDERED.load(Ordering::Relaxed) {
+        counter::read_ordered()
+    } else {
+        counter::read()
     }
 }
 
@@ -146,17 +180,20 @@ fn now_elsewhere() -> u64 {
 }
 
 /// The time between two stamps, to the nearest nanosecond. `None` where the clock ran backwards.
-#[inline]
 pub(crate) fn nanoseconds(start: u64, end: u64) -> Option<u64> {
-    let ticks = end.checked_sub(start)?;
-    let mut scale = SCALE.load(Ordering::Relaxed);
-    if scale == 0 {
-        scale = first_scale();
-    }
+    calibrate();
+    Some(to_nanoseconds(end.checked_sub(start)?))
+}
+
+/// A number of ticks, to the nearest nanosecond, once the clock is calibrated.
+#[inline(always)]
+pub(crate) fn to_nanoseconds(ticks: u64) -> u64 {
+    let scale = SCALE.load(Ordering::Relaxed);
     // A tick is at most 1 µs, so the product overflows 96 bits only after centuries.
     let product = u128::from(ticks) * u128::from(scale) + u128::from(ONE / 2);
     #[expect(clippy::cast_possible_truncation, reason = "see above")]
-    Some((product >> 32) as u64)
+    let ns = (product >> 32) as u64;
+    ns
 }
 
 /// Has the scale measured before somebody needs it at a bad moment.
@@ -168,16 +205,14 @@ pub(crate) fn calibrate() {
 
 #[cold]
 #[inline(never)]
-fn first_scale() -> u64 {
+fn first_scale() {
     let anchor = anchor();
     while anchor.time.elapsed() < SHORTEST_WINDOW {
         std::hint::spin_loop();
     }
     refine();
-    match SCALE.load(Ordering::Relaxed) {
-        0 => ONE,
-        scale => scale,
-    }
+    // Where a tick is a nanosecond there is nothing to measure.
+    let _ = SCALE.compare_exchange(0, ONE, Ordering::Relaxed, Ordering::Relaxed);
 }
 
 /// Measures the scale again, over the time since the start, until that is long enough to leave it.
@@ -290,13 +325,25 @@ impl std::error::Error for AlreadyStarted {}
 
 #[cfg(target_arch = "x86_64")]
 mod counter {
-    use std::arch::x86_64::{__cpuid, _rdtsc};
+    use std::arch::x86_64::{__cpuid, _mm_lfence, _rdtsc};
 
     #[inline]
     pub(super) fn read() -> u64 {
         // SAFETY: every x86-64 processor has the instruction; a system that forbids it in user
         // mode (none of the common ones does) is what `is_invariant` would have to learn about.
         unsafe { _rdtsc() }
+    }
+
+    /// Reads when all that stands before is done, and before anything that stands behind begins
+    /// (Intel SDM volume 2B, RDTSC).
+    pub(super) fn read_ordered() -> u64 {
+        // SAFETY: every x86-64 processor has the instructions.
+        unsafe {
+            _mm_lfence();
+            let ticks = _rdtsc();
+            _mm_lfence();
+            ticks
+        }
     }
 
     /// Whether the counter runs at one rate in every power state: leaf `0x8000_0007`, EDX bit 8 of
@@ -320,6 +367,18 @@ mod counter {
         ticks
     }
 
+    /// Reads when all that stands before is done, and before anything that stands behind begins.
+    pub(super) fn read_ordered() -> u64 {
+        let ticks;
+        // SAFETY: as for `read`.
+        unsafe {
+            std::arch::asm!(
+                "isb", "mrs {}, cntvct_el0", "isb", out(reg) ticks, options(nomem, nostack)
+            );
+        }
+        ticks
+    }
+
     /// The architecture demands one rate of the system counter.
     pub(super) fn is_invariant() -> bool {
         cfg!(not(target_os = "ios"))
@@ -329,6 +388,10 @@ mod counter {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod counter {
     pub(super) fn read() -> u64 {
+        0
+    }
+
+    pub(super) fn read_ordered() -> u64 {
         0
     }
 

@@ -7,7 +7,7 @@
 //!
 //! Nothing here runs while a lock of the user's is taken, except at the first use of an inner lock.
 
-use crate::class::{Declaration, LockClass, LockKind, OwnSettings};
+use crate::class::{Declaration, LockClass, LockKind, OwnSettings, Recording};
 use crate::clock;
 use crate::settings::{HoldTiming, InvalidSetting, Settings};
 use crate::snapshot::{LockSnapshot, Snapshot};
@@ -44,8 +44,10 @@ struct Entry {
 impl Entry {
     fn apply(&self, settings: Settings) {
         let is_on = !settings.is_off && !self.own.is_off;
-        self.class
-            .switch(is_on.then(|| self.own.timing.unwrap_or(settings.timing)));
+        self.class.switch(is_on.then(|| Recording {
+            timing: self.own.timing.unwrap_or(settings.timing),
+            call_sites: self.own.call_sites.unwrap_or(settings.call_sites),
+        }));
     }
 }
 
@@ -74,11 +76,15 @@ impl Registry {
     fn settings(&mut self) -> Settings {
         *self.settings.get_or_insert_with(|| {
             let text = std::env::var(ENVIRONMENT_VARIABLE).unwrap_or_default();
-            text.parse().unwrap_or_else(|error| {
+            let settings: Settings = text.parse().unwrap_or_else(|error| {
                 eprintln!("{ENVIRONMENT_VARIABLE}: {error}");
                 self.environment_error = Some(error);
                 Settings::default()
-            })
+            });
+            if settings.ordered_clock {
+                clock::order(true);
+            }
+            settings
         })
     }
 
@@ -159,6 +165,22 @@ pub fn set_hold_timing(timing: HoldTiming) {
     REGISTRY.lock().change(|settings| settings.timing = timing);
 }
 
+/// Tells the lines apart that take locks, as from the start, or not, for all classes that do not
+/// have it [set for themselves](LockClass::set_call_sites).
+///
+/// Without call sites everything else is recorded as before; acquisitions, waits and blame of all
+/// lines are in one row, which belongs to no line. That saves what finding the line's row costs.
+pub fn set_call_sites(call_sites: bool) {
+    REGISTRY
+        .lock()
+        .change(|settings| settings.call_sites = call_sites);
+}
+
+/// The clock reads otherwise than before: classes learn whether their locks can take the fast path.
+pub(crate) fn clock_changed() {
+    REGISTRY.lock().change(|_| ());
+}
+
 /// Changes what the class itself says.
 pub(crate) fn change_own(class: &'static LockClass, change: impl FnOnce(&mut OwnSettings)) {
     let mut registry = REGISTRY.lock();
@@ -176,7 +198,9 @@ pub(crate) fn change_own(class: &'static LockClass, change: impl FnOnce(&mut Own
 
 /// Lists the class if it is not listed yet. Called before the first acquisition of every lock.
 pub(crate) fn enrol(class: &'static LockClass, kind: LockKind) {
-    clock::start();
+    if clock::start() {
+        clock_changed();
+    }
     class.set_kind(kind);
     if !class.is_enrolled() {
         REGISTRY.lock().enrol(class);

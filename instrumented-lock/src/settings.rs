@@ -11,6 +11,9 @@ use std::str::FromStr;
 /// | `on` or `exact`, or not set | everything is recorded and every hold timed |
 /// | `off` | nothing is recorded until [`set_enabled`](crate::registry::set_enabled) says so |
 /// | `1/64` or another power of two up to `1/1048576` | one hold in so many is timed |
+/// | `no-call-sites` | lines are not [told apart](crate::registry::set_call_sites) |
+/// | `ordered-clock` | the clock's reads are [ordered](crate::clock::set_ordered) |
+/// | several of these, as in `1/64,no-call-sites` | all of them |
 ///
 /// Any other value is said on standard error and among the
 /// [diagnostics](crate::Snapshot::diagnostics) of every snapshot, and counts as not set.
@@ -84,8 +87,8 @@ impl fmt::Display for InvalidSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is no setting for lock recording; write `on`, `off`, `exact`, or `1/N` with N a \
-             power of two up to 1048576",
+            "`{}` is no setting for lock recording; write `on`, `off`, `exact`, `1/N` with N a power \
+             of two up to 1048576, `no-call-sites`, `ordered-clock`, or several with commas between",
             self.0
         )
     }
@@ -94,27 +97,41 @@ impl fmt::Display for InvalidSetting {
 impl std::error::Error for InvalidSetting {}
 
 /// What holds for all classes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub(crate) is_off: bool,
     pub(crate) timing: HoldTiming,
+    pub(crate) call_sites: bool,
+    pub(crate) ordered_clock: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            is_off: false,
+            timing: HoldTiming::EXACT,
+            call_sites: true,
+            ordered_clock: false,
+        }
+    }
 }
 
 impl FromStr for Settings {
     type Err = InvalidSetting;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.trim() {
-            "off" => Ok(Settings {
-                is_off: true,
-                ..Settings::default()
-            }),
-            "on" | "" => Ok(Settings::default()),
-            timing => Ok(Settings {
-                timing: timing.parse()?,
-                ..Settings::default()
-            }),
+        let mut settings = Settings::default();
+        for word in text.split(',').map(str::trim) {
+            match word {
+                "off" => settings.is_off = true,
+                "on" => settings.is_off = false,
+                "" if text.trim().is_empty() => {}
+                "no-call-sites" => settings.call_sites = false,
+                "ordered-clock" => settings.ordered_clock = true,
+                timing => settings.timing = timing.parse()?,
+            }
         }
+        Ok(settings)
     }
 }
 
@@ -129,6 +146,9 @@ mod tests {
         assert!(!read(" on ").unwrap().is_off);
         assert_eq!(read("exact").unwrap().timing, HoldTiming::EXACT);
         assert_eq!(read("1/1048576").unwrap().timing.shift(), 20);
+        let several = read("1/64, no-call-sites,ordered-clock").unwrap();
+        assert_eq!(several.timing.shift(), 6);
+        assert!(!several.call_sites && several.ordered_clock && !several.is_off);
         for bad in [
             "1/0",
             "1/3",
@@ -139,6 +159,7 @@ mod tests {
             "yes",
             "1/-2",
             "1/ 64",
+            "no-sites",
         ] {
             let error = read(bad).unwrap_err().to_string();
             assert!(

@@ -45,8 +45,8 @@ impl<G: Default> Default for Held<G> {
 #[derive(Clone, Copy)]
 pub(super) struct Observed {
     /// Where the acquisition was counted: the row of its line in the acquiring thread's stripe. In
-    /// the low bits, which its alignment leaves free, how the hold is recorded: 0 exactly,
-    /// [`UNTIMED`] not at all, else as one of 2^this.
+    /// the low bits, which its alignment leaves free, how the hold is recorded: 0 as
+    /// [`Timing::Fast`], [`EXACT`], [`UNTIMED`], else as one of 2^this.
     site: NonNull<Site>,
     /// The clock when it was made, in ticks; [`NEVER`] where the hold is not timed.
     at: u64,
@@ -66,13 +66,24 @@ impl RefUnwindSafe for Observed {}
 
 const TAGS: usize = 31;
 const UNTIMED: usize = TAGS;
+const EXACT: usize = TAGS - 1;
 const _: () = assert!(align_of::<Site>() > TAGS);
 
 impl Observed {
+    /// An acquisition on the fast path.
+    #[inline(always)]
+    pub(super) fn fast_at(site: &'static Site, at: u64) -> Self {
+        Observed {
+            site: NonNull::from(site),
+            at,
+        }
+    }
+
     #[inline(always)]
     pub(super) fn new(site: &'static Site, timing: Timing, at: u64) -> Self {
         let tag = match timing {
-            Timing::Exact => 0,
+            Timing::Fast => 0,
+            Timing::Exact => EXACT,
             Timing::ForMany(shift) => usize::from(shift),
             Timing::Untimed => UNTIMED,
         };
@@ -89,9 +100,10 @@ impl Observed {
 
     fn timing(self) -> Timing {
         match self.tag() {
-            0 => Timing::Exact,
+            0 => Timing::Fast,
+            EXACT => Timing::Exact,
             UNTIMED => Timing::Untimed,
-            #[expect(clippy::cast_possible_truncation, reason = "below 31")]
+            #[expect(clippy::cast_possible_truncation, reason = "below 30")]
             shift => Timing::ForMany(shift as u8),
         }
     }
@@ -108,9 +120,9 @@ impl Observed {
         self.at
     }
 
-    /// The row and the start of a hold that is recorded exactly.
+    /// The row and the start of a hold on the fast path.
     #[inline(always)]
-    pub(super) fn exact(self) -> Option<(&'static Site, u64)> {
+    pub(super) fn fast(self) -> Option<(&'static Site, u64)> {
         (self.tag() == 0).then(|| (self.site(), self.at))
     }
 
@@ -126,15 +138,17 @@ impl Observed {
     /// Records the hold.
     pub(super) fn ended(self, end: u64) {
         let (site, at) = (self.site(), self.at);
-        match self.timing() {
-            Timing::Exact => site.stripe().released(site, at, end),
-            timing => site.stripe().released_elsewhere(site, at, end, timing),
-        }
+        site.stripe().released(site, at, end, self.timing());
     }
 
     /// Another acquisition of the same lock, recorded in the same way.
     pub(super) fn next(self, site: &'static Site, at: u64) -> Self {
-        Self::new(site, self.timing(), at)
+        let timing = match self.timing() {
+            // Another thread may have ended the last hold, and may have a shared slot.
+            Timing::Fast if site.stripe().is_shared() => Timing::Exact,
+            timing => timing,
+        };
+        Self::new(site, timing, at)
     }
 
     /// Ends this hold and starts one of another mode at `location`, both `now`.

@@ -19,12 +19,16 @@ use held::Observed;
 pub use thread_id::RawThreadId;
 pub(crate) use thread_id::counting_nested;
 
-use crate::class::{ClassCell, LockClass, LockKind};
+use crate::class::{self, ClassCell, LockClass, LockKind};
 use crate::clock;
-use crate::stats::{Contention, Row, Site, Timing, Verdict, slot};
+use crate::stats::slot::{self, Thread};
+use crate::stats::{Contention, Row, Site, Timing, Verdict, acquired_fast, released_fast};
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The line that acquires.
+type Line = &'static Location<'static>;
 
 /// The raw mutex under [`Mutex`](crate::Mutex), and that of the outermost acquisition under
 /// [`ReentrantMutex`](crate::ReentrantMutex).
@@ -171,27 +175,64 @@ pub mod kind {
 // The fast paths of `acquire`, `try_acquire` and `release` belong into the caller; whatever is rarer
 // or longer is a call.
 impl<R, K: Kinds> Instrumented<R, K> {
-    /// Where and how to record, or `None` where recording is off. Before the first acquisition of a
-    /// lock this finds its class, before a thread's first of a class or at a line it makes room.
+    /// Where to record on the fast path, or `None` where that is not so easily said: before the
+    /// first acquisition of a lock, a thread's first of a class or at a line, where recording is off
+    /// or anything but exact, in a shared slot.
     #[inline(always)]
-    #[track_caller]
-    fn observe(&self, kind: LockKind, row: Row) -> Option<(&'static Site, Timing)> {
+    fn observe_fast(&self, thread: &Thread, row: Row, location: Line) -> Option<&'static Site> {
+        if cfg!(not(feature = "stats")) {
+            return None;
+        }
+        let class = self.class.resolved()?;
+        let state = class.state();
+        if state != class::EXACT && state != class::WITHOUT_SITES {
+            return None;
+        }
+        let stripe = class.stats.own_stripe(thread, row)?;
+        if state == class::EXACT {
+            stripe.home(location)
+        } else {
+            Some(stripe.others())
+        }
+    }
+
+    /// Where and how to record, or `None` where recording is off. Finds a lock's class, and makes
+    /// room for a thread's first acquisition of a class or at a line.
+    fn observe(&self, kind: LockKind, row: Row, location: Line) -> Option<(&'static Site, Timing)> {
         if cfg!(not(feature = "stats")) {
             return None;
         }
         let class = self.class.class(kind);
-        let timing = class.timing()?;
+        let (timing, call_sites) = class.recording()?;
         let stripe = class.stats.stripe(class, row);
-        Some((stripe.site(Location::caller()), timing))
+        let site = if call_sites {
+            stripe.site(location)
+        } else {
+            stripe.others()
+        };
+        Some((site, timing))
+    }
+
+    /// Counts an acquisition that did not have to wait, on the fast path.
+    #[inline(always)]
+    fn acquired_fast(&self, thread: &Thread, site: &'static Site) -> Observed {
+        if self.bounced(thread) {
+            site.stripe().bounced();
+        }
+        let at = clock::counter_now();
+        acquired_fast(thread, site, at);
+        if self.contention().is_any() {
+            self.overtook(site, at);
+        }
+        Observed::fast_at(site, at)
     }
 
     /// Counts an acquisition that did not have to wait.
-    #[inline(always)]
     fn acquired(&self, site: &'static Site, timing: Timing) -> Observed {
-        let bounced = self.bounced();
+        let bounced = slot::here(|thread| self.bounced(thread));
         let at = match timing {
             Timing::Untimed => held::NEVER,
-            Timing::Exact | Timing::ForMany(_) => clock::now(),
+            Timing::Fast | Timing::Exact | Timing::ForMany(_) => clock::now(),
         };
         site.stripe().acquired(site, at, bounced);
         if self.contention().is_any() {
@@ -208,7 +249,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let now = if at == held::NEVER { clock::now() } else { at };
         let (hand_over, mark) = self.contention().overtake(stripe.row(), now);
         stripe.handed_over(hand_over);
-        stripe.note_mark(at, mark);
+        stripe.note_mark(site, at, mark);
     }
 
     /// What a hold that ends now is to be blamed for. Before the unlock: then nobody who waits can
@@ -234,8 +275,8 @@ impl<R, K: Kinds> Instrumented<R, K> {
 
     /// Whether another thread had the lock before; the calling one has it now.
     #[inline(always)]
-    fn bounced(&self) -> bool {
-        let me = slot::current().id;
+    fn bounced(&self, thread: &Thread) -> bool {
+        let me = thread.id();
         // Relaxed: who has the lock writes this after who had it before; of several readers any
         // may be the last.
         let last = self.last.load(Ordering::Relaxed);
@@ -245,8 +286,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         last != me && last != 0
     }
 
-    /// Acquires: `now` is the immediate attempt, `wait` what follows when that fails and may give
-    /// up.
+    /// Acquires: `now` is the immediate attempt, `wait` what follows when that fails.
     #[inline(always)]
     #[track_caller]
     fn acquire<G>(
@@ -254,9 +294,65 @@ impl<R, K: Kinds> Instrumented<R, K> {
         kind: LockKind,
         row: Row,
         now: impl FnOnce(&R) -> Option<G>,
+        wait: impl FnOnce(&R) -> G,
+    ) -> Held<G> {
+        let location = Location::caller();
+        slot::here(|thread| {
+            let Some(site) = self.observe_fast(thread, row, location) else {
+                return self.acquire_otherwise(kind, row, location, now, wait);
+            };
+            match now(&self.raw) {
+                Some(inner) => Held::observed(inner, self.acquired_fast(thread, site)),
+                None => self.acquire_waiting(site, wait),
+            }
+        })
+    }
+
+    // What these two return fits two registers, so a fast acquisition need not meet a slow one in
+    // memory.
+
+    #[inline(never)]
+    fn acquire_otherwise<G>(
+        &self,
+        kind: LockKind,
+        row: Row,
+        location: Line,
+        now: impl FnOnce(&R) -> Option<G>,
+        wait: impl FnOnce(&R) -> G,
+    ) -> Held<G> {
+        let held = self.acquire_unless(kind, row, location, now, |raw| Some(wait(raw)));
+        held.unwrap_or_else(|| unreachable!("waiting without a limit does not give up"))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn acquire_waiting<G>(&self, site: &'static Site, wait: impl FnOnce(&R) -> G) -> Held<G> {
+        let held = self.acquire_blocking(site, Timing::Fast, |raw| Some(wait(raw)));
+        held.unwrap_or_else(|| unreachable!("waiting without a limit does not give up"))
+    }
+
+    /// Acquires, unless `wait` gives up.
+    #[inline]
+    #[track_caller]
+    fn acquire_within<G>(
+        &self,
+        kind: LockKind,
+        row: Row,
+        now: impl FnOnce(&R) -> Option<G>,
         wait: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
-        let Some((site, timing)) = self.observe(kind, row) else {
+        self.acquire_unless(kind, row, Location::caller(), now, wait)
+    }
+
+    fn acquire_unless<G>(
+        &self,
+        kind: LockKind,
+        row: Row,
+        location: Line,
+        now: impl FnOnce(&R) -> Option<G>,
+        wait: impl FnOnce(&R) -> Option<G>,
+    ) -> Option<Held<G>> {
+        let Some((site, timing)) = self.observe(kind, row, location) else {
             let inner = now(&self.raw).or_else(|| wait(&self.raw))?;
             return Some(Held::unobserved(inner));
         };
@@ -266,8 +362,6 @@ impl<R, K: Kinds> Instrumented<R, K> {
         }
     }
 
-    #[cold]
-    #[inline(never)]
     fn acquire_blocking<G>(
         &self,
         site: &'static Site,
@@ -289,11 +383,11 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let at = clock::now();
         if counted {
             let (hand_over, mark) = self.contention().acquire(site, stripe.row(), at);
-            stripe.acquired_after(site, start, at, self.bounced());
+            stripe.acquired_after(site, start, at, slot::here(|thread| self.bounced(thread)));
             stripe.handed_over(hand_over);
-            stripe.note_mark(at, mark);
+            stripe.note_mark(site, at, mark);
         } else {
-            stripe.acquired_after(site, start, at, self.bounced());
+            stripe.acquired_after(site, start, at, slot::here(|thread| self.bounced(thread)));
             stripe.class().stats.unblamed();
         }
         Some(Held::observed(inner, Observed::new(site, timing, at)))
@@ -308,7 +402,30 @@ impl<R, K: Kinds> Instrumented<R, K> {
         row: Row,
         now: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
-        let observe = self.observe(kind, row);
+        let location = Location::caller();
+        slot::here(|thread| {
+            let Some(site) = self.observe_fast(thread, row, location) else {
+                return self.try_acquire_otherwise(kind, row, location, now);
+            };
+            match now(&self.raw) {
+                Some(inner) => Some(Held::observed(inner, self.acquired_fast(thread, site))),
+                None => {
+                    site.stripe().try_failed();
+                    None
+                }
+            }
+        })
+    }
+
+    #[inline(never)]
+    fn try_acquire_otherwise<G>(
+        &self,
+        kind: LockKind,
+        row: Row,
+        location: Line,
+        now: impl FnOnce(&R) -> Option<G>,
+    ) -> Option<Held<G>> {
+        let observe = self.observe(kind, row, location);
         let inner = now(&self.raw);
         let Some((site, timing)) = observe else {
             return inner.map(Held::unobserved);
@@ -332,18 +449,20 @@ impl<R, K: Kinds> Instrumented<R, K> {
             }
             return;
         };
-        if let Some((site, at)) = observed.exact()
+        if let Some((site, at)) = observed.fast()
             && !self.contention().is_any()
         {
-            let end = clock::now();
-            unlock(&self.raw, held.inner);
-            site.stripe().released(site, at, end);
+            slot::here(|thread| {
+                let end = clock::counter_now();
+                unlock(&self.raw, held.inner);
+                released_fast(thread, site, at, end);
+            });
         } else {
             self.release_otherwise(observed, held.inner, unlock);
         }
     }
 
-    /// Releases a lock that somebody waits for, or a hold that is not timed exactly.
+    /// Releases a lock that somebody waits for, or a hold that is not on the fast path.
     #[inline(never)]
     fn release_otherwise<G>(&self, observed: Observed, inner: G, unlock: impl FnOnce(&R, G)) {
         let (site, at) = (observed.site(), observed.at());

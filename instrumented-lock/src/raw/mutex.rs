@@ -15,11 +15,7 @@ unsafe impl<R: RawMutex, K: Kinds> RawMutex for Instrumented<R, K> {
     #[inline]
     #[track_caller]
     fn lock(&self) -> Self::Guard {
-        let held = self.acquire(K::MUTEX, Row::Write, R::try_lock, |raw| Some(raw.lock()));
-        match held {
-            Some(held) => held,
-            None => unreachable!("waiting without a limit does not give up"),
-        }
+        self.acquire(K::MUTEX, Row::Write, R::try_lock, R::lock)
     }
 
     #[inline]
@@ -58,7 +54,7 @@ unsafe impl<R: RawMutexTimed, K: Kinds> RawMutexTimed for Instrumented<R, K> {
     #[inline]
     #[track_caller]
     fn try_lock_for(&self, timeout: Self::Duration) -> Option<Self::Guard> {
-        self.acquire(K::MUTEX, Row::Write, R::try_lock, |raw| {
+        self.acquire_within(K::MUTEX, Row::Write, R::try_lock, |raw| {
             raw.try_lock_for(timeout)
         })
     }
@@ -66,7 +62,7 @@ unsafe impl<R: RawMutexTimed, K: Kinds> RawMutexTimed for Instrumented<R, K> {
     #[inline]
     #[track_caller]
     fn try_lock_until(&self, timeout: Self::Instant) -> Option<Self::Guard> {
-        self.acquire(K::MUTEX, Row::Write, R::try_lock, |raw| {
+        self.acquire_within(K::MUTEX, Row::Write, R::try_lock, |raw| {
             raw.try_lock_until(timeout)
         })
     }

@@ -20,13 +20,7 @@ unsafe impl<R: RawRwLock, K: Kinds> RawRwLock for Instrumented<R, K> {
     #[inline]
     #[track_caller]
     fn lock_shared(&self) -> Self::SharedGuard {
-        let held = self.acquire(K::RWLOCK, Row::Read, R::try_lock_shared, |raw| {
-            Some(raw.lock_shared())
-        });
-        match held {
-            Some(held) => held,
-            None => unreachable!("waiting without a limit does not give up"),
-        }
+        self.acquire(K::RWLOCK, Row::Read, R::try_lock_shared, R::lock_shared)
     }
 
     #[inline]
@@ -44,13 +38,8 @@ unsafe impl<R: RawRwLock, K: Kinds> RawRwLock for Instrumented<R, K> {
     #[inline]
     #[track_caller]
     fn lock_exclusive(&self) -> Self::ExclusiveGuard {
-        let held = self.acquire(K::RWLOCK, Row::Write, R::try_lock_exclusive, |raw| {
-            Some(raw.lock_exclusive())
-        });
-        match held {
-            Some(held) => held,
-            None => unreachable!("waiting without a limit does not give up"),
-        }
+        let (now, wait) = (R::try_lock_exclusive, R::lock_exclusive);
+        self.acquire(K::RWLOCK, Row::Write, now, wait)
     }
 
     #[inline]
@@ -115,28 +104,28 @@ unsafe impl<R: RawRwLockTimed, K: Kinds> RawRwLockTimed for Instrumented<R, K> {
     #[track_caller]
     fn try_lock_shared_for(&self, timeout: Self::Duration) -> Option<Self::SharedGuard> {
         let wait = |raw: &R| raw.try_lock_shared_for(timeout);
-        self.acquire(K::RWLOCK, Row::Read, R::try_lock_shared, wait)
+        self.acquire_within(K::RWLOCK, Row::Read, R::try_lock_shared, wait)
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_shared_until(&self, timeout: Self::Instant) -> Option<Self::SharedGuard> {
         let wait = |raw: &R| raw.try_lock_shared_until(timeout);
-        self.acquire(K::RWLOCK, Row::Read, R::try_lock_shared, wait)
+        self.acquire_within(K::RWLOCK, Row::Read, R::try_lock_shared, wait)
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_exclusive_for(&self, timeout: Self::Duration) -> Option<Self::ExclusiveGuard> {
         let wait = |raw: &R| raw.try_lock_exclusive_for(timeout);
-        self.acquire(K::RWLOCK, Row::Write, R::try_lock_exclusive, wait)
+        self.acquire_within(K::RWLOCK, Row::Write, R::try_lock_exclusive, wait)
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_exclusive_until(&self, timeout: Self::Instant) -> Option<Self::ExclusiveGuard> {
         let wait = |raw: &R| raw.try_lock_exclusive_until(timeout);
-        self.acquire(K::RWLOCK, Row::Write, R::try_lock_exclusive, wait)
+        self.acquire_within(K::RWLOCK, Row::Write, R::try_lock_exclusive, wait)
     }
 }
 
@@ -206,12 +195,8 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
     #[inline]
     #[track_caller]
     fn lock_upgradable(&self) -> Self::UpgradableGuard {
-        let wait = |raw: &R| Some(raw.lock_upgradable());
-        let held = self.acquire(K::RWLOCK, Row::Upgradable, R::try_lock_upgradable, wait);
-        match held {
-            Some(held) => held,
-            None => unreachable!("waiting without a limit does not give up"),
-        }
+        let (now, wait) = (R::try_lock_upgradable, R::lock_upgradable);
+        self.acquire(K::RWLOCK, Row::Upgradable, now, wait)
     }
 
     #[inline]
@@ -304,14 +289,14 @@ unsafe impl<R: RawRwLockUpgradeTimed, K: Kinds> RawRwLockUpgradeTimed for Instru
     #[track_caller]
     fn try_lock_upgradable_for(&self, timeout: Self::Duration) -> Option<Self::UpgradableGuard> {
         let wait = |raw: &R| raw.try_lock_upgradable_for(timeout);
-        self.acquire(K::RWLOCK, Row::Upgradable, R::try_lock_upgradable, wait)
+        self.acquire_within(K::RWLOCK, Row::Upgradable, R::try_lock_upgradable, wait)
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_upgradable_until(&self, timeout: Self::Instant) -> Option<Self::UpgradableGuard> {
         let wait = |raw: &R| raw.try_lock_upgradable_until(timeout);
-        self.acquire(K::RWLOCK, Row::Upgradable, R::try_lock_upgradable, wait)
+        self.acquire_within(K::RWLOCK, Row::Upgradable, R::try_lock_upgradable, wait)
     }
 
     #[inline]

@@ -11,12 +11,13 @@ use super::sites::Site;
 use super::slot::EXCLUSIVE;
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// Locks that one thread can be listed with at a time.
 const DEPTH: usize = 16;
 
-struct Entry {
+/// One lock that a thread waits for or holds.
+pub(super) struct Entry {
     /// Null where nothing is listed. In the low bits, which the alignment leaves free: [`WAITING`],
     /// [`ENDED`].
     site: AtomicPtr<Site>,
@@ -38,10 +39,8 @@ const _: () = assert!(align_of::<Site>() > TAGS);
 
 /// Aligned so that no other thread's table shares a cache line or pair of lines with it.
 #[repr(align(128))]
-struct Table {
-    /// Entries in use: those below may have been struck out, the others are null. Written by the
-    /// owner only.
-    depth: AtomicUsize,
+pub(super) struct Table {
+    /// Filled by the owner only, from the front; the ones in use may have gaps.
     entries: [Entry; DEPTH],
     /// The owner's name, for reports.
     name: parking_lot::Mutex<Option<Box<str>>>,
@@ -49,7 +48,6 @@ struct Table {
 
 static TABLES: [Table; EXCLUSIVE] = [const {
     Table {
-        depth: AtomicUsize::new(0),
         entries: [const {
             Entry {
                 site: AtomicPtr::new(ptr::null_mut()),
@@ -61,9 +59,9 @@ static TABLES: [Table; EXCLUSIVE] = [const {
     }
 }; EXCLUSIVE];
 
-/// The calling thread has been given the slot.
-pub(super) fn new_owner(slot: usize) {
-    let table = &TABLES[slot];
+/// The table of a slot that the calling thread has been given; a shared slot has none.
+pub(super) fn new_owner(slot: usize) -> Option<&'static Table> {
+    let table = TABLES.get(slot)?;
     *table.name.lock() = std::thread::current().name().map(Box::from);
     for entry in &table.entries {
         let _ = entry
@@ -72,118 +70,141 @@ pub(super) fn new_owner(slot: usize) {
                 (!site.is_null()).then(|| site.map_addr(|addr| addr | ENDED))
             });
     }
+    Some(table)
 }
 
 fn of(site: &'static Site) -> *mut Site {
     ptr::from_ref(site).cast_mut()
 }
 
-/// Lists an acquisition of the calling thread, which owns the slot. `since` is its stamp.
+// Few threads have more than one lock at a time: on the fast path the first entry is looked at in
+// place, the others in a call.
+
+/// Lists an acquisition of the calling thread, whose table this is. `since` is its stamp.
 #[inline(always)]
-pub(crate) fn hold(slot: usize, site: &'static Site, since: u64) {
-    list(slot, of(site), since);
+pub(super) fn hold_here(table: &'static Table, site: &'static Site, since: u64) {
+    let entry = &table.entries[0];
+    if entry.is_free() {
+        entry.fill(of(site), since);
+    } else {
+        table.list(of(site), since);
+    }
+}
+
+/// Lists an acquisition of the calling thread.
+pub(super) fn hold(slot: usize, site: &'static Site, since: u64) {
+    if let Some(table) = TABLES.get(slot) {
+        table.list(of(site), since);
+    }
 }
 
 /// Lists a wait of the calling thread.
-pub(crate) fn wait(slot: usize, site: &'static Site, since: u64) {
-    list(slot, of(site).map_addr(|addr| addr | WAITING), since);
+pub(super) fn wait(slot: usize, site: &'static Site, since: u64) {
+    if let Some(table) = TABLES.get(slot) {
+        table.list(of(site).map_addr(|addr| addr | WAITING), since);
+    }
 }
 
-#[inline(always)]
-fn list(slot: usize, site: *mut Site, since: u64) {
-    if slot >= EXCLUSIVE {
-        return;
+impl Table {
+    #[inline(never)]
+    fn list(&self, site: *mut Site, since: u64) {
+        if let Some(entry) = self.entries.iter().find(|entry| entry.is_free()) {
+            entry.fill(site, since);
+        }
     }
-    let table = &TABLES[slot];
-    let depth = table.depth.load(Ordering::Relaxed);
-    if let Some(entry) = table.entries.get(depth) {
-        entry.since.store(since, Ordering::Relaxed);
+}
+
+impl Entry {
+    #[inline(always)]
+    fn is_free(&self) -> bool {
+        self.site.load(Ordering::Relaxed).is_null()
+    }
+
+    #[inline(always)]
+    fn fill(&self, site: *mut Site, since: u64) {
+        self.since.store(since, Ordering::Relaxed);
         // Release: who sees the site sees its stamp.
-        entry.site.store(site, Ordering::Release);
-        table.depth.store(depth + 1, Ordering::Relaxed);
-    } else {
-        shrink(table);
+        self.site.store(site, Ordering::Release);
     }
-}
 
-/// Gives up entries at the top that others have struck out.
-#[cold]
-#[inline(never)]
-fn shrink(table: &Table) {
-    let mut depth = table.depth.load(Ordering::Relaxed);
-    let is_free = |i: usize| table.entries[i].site.load(Ordering::Relaxed).is_null();
-    while depth > 0 && is_free(depth - 1) {
-        depth -= 1;
+    /// Strikes it out. For its owner.
+    #[inline(always)]
+    pub(super) fn strike(&self) {
+        self.site.store(ptr::null_mut(), Ordering::Relaxed);
     }
-    table.depth.store(depth, Ordering::Relaxed);
+
+    fn is(&self, site: *mut Site, since: u64) -> bool {
+        let listed = self.site.load(Ordering::Acquire);
+        listed.map_addr(|addr| addr & !ENDED) == site && self.since.load(Ordering::Relaxed) == since
+    }
 }
 
 /// Notes with the hold that the calling thread has just listed where its episode stood.
-pub(crate) fn note_mark(slot: usize, since: u64, mark: Mark) {
-    if slot < EXCLUSIVE {
-        let table = &TABLES[slot];
-        let top = table.depth.load(Ordering::Relaxed).wrapping_sub(1);
-        if let Some(entry) = table.entries.get(top) {
-            entry.mark.set((since, mark));
-        }
+pub(crate) fn note_mark(slot: usize, site: &'static Site, since: u64, mark: Mark) {
+    if let Some(entry) = find(slot, of(site), since) {
+        entry.mark.set((since, mark));
     }
 }
 
 /// Where its episode stood when a hold of the calling thread began; nothing where nobody waited.
 pub(crate) fn mark_of(slot: usize, site: &'static Site, since: u64) -> Mark {
-    if slot >= EXCLUSIVE || super::slot::current().slot != slot {
+    if super::slot::current() != slot {
         return Mark::NONE;
     }
-    let is_it = |entry: &&Entry| {
-        entry.site.load(Ordering::Relaxed) == of(site) && entry.mark.get().0 == since
-    };
-    let entry = TABLES[slot].entries.iter().rev().find(is_it);
-    entry.map_or(Mark::NONE, |entry| entry.mark.get().1)
+    let marked = find(slot, of(site), since).map(|entry| entry.mark.get());
+    marked.map_or(
+        Mark::NONE,
+        |(at, mark)| if at == since { mark } else { Mark::NONE },
+    )
 }
 
-/// Strikes out a hold that was listed for `slot`, whoever ends it. `is_owner`: the calling thread
-/// owns the slot.
+fn find(slot: usize, site: *mut Site, since: u64) -> Option<&'static Entry> {
+    let entries = &TABLES.get(slot)?.entries;
+    entries.iter().find(|entry| entry.is(site, since))
+}
+
+/// Where a hold of the calling thread is listed, whose table this is, if that is in the first entry.
+/// No other entry has both its site and its stamp.
 #[inline(always)]
-pub(crate) fn released(slot: usize, is_owner: bool, site: &'static Site, since: u64) {
-    strike(slot, is_owner, of(site), since);
+pub(super) fn first(
+    table: &'static Table,
+    site: &'static Site,
+    since: u64,
+) -> Option<&'static Entry> {
+    let entry = &table.entries[0];
+    let is_it = entry.site.load(Ordering::Relaxed) == of(site)
+        && entry.since.load(Ordering::Relaxed) == since;
+    is_it.then_some(entry)
+}
+
+/// Strikes out a hold that was listed for `slot`, whoever ends it.
+pub(crate) fn released(slot: usize, site: &'static Site, since: u64) {
+    strike(slot, of(site), since);
 }
 
 /// Strikes out a wait of the calling thread.
 pub(crate) fn waited(slot: usize, site: &'static Site, since: u64) {
-    strike(slot, true, of(site).map_addr(|addr| addr | WAITING), since);
-}
-
-#[inline(always)]
-fn strike(slot: usize, is_owner: bool, site: *mut Site, since: u64) {
-    if slot >= EXCLUSIVE {
-        return;
-    }
-    let table = &TABLES[slot];
-    // The last one that was listed is nearly always the first to end.
-    let top = table.depth.load(Ordering::Relaxed).wrapping_sub(1);
-    if is_owner && let Some(entry) = table.entries.get(top) {
-        let is_it = entry.site.load(Ordering::Relaxed) == site;
-        if is_it && entry.since.load(Ordering::Relaxed) == since {
-            entry.site.store(ptr::null_mut(), Ordering::Relaxed);
-            table.depth.store(top, Ordering::Relaxed);
-            return;
-        }
-    }
-    strike_slowly(table, is_owner, site, since);
+    strike(slot, of(site).map_addr(|addr| addr | WAITING), since);
 }
 
 #[inline(never)]
-fn strike_slowly(table: &Table, is_owner: bool, site: *mut Site, since: u64) {
-    let is_it = |entry: &&Entry| {
-        let listed = entry.site.load(Ordering::Acquire);
-        listed.map_addr(|addr| addr & !ENDED) == site
-            && entry.since.load(Ordering::Relaxed) == since
-    };
-    if let Some(entry) = table.entries.iter().rev().find(is_it) {
-        entry.site.store(ptr::null_mut(), Ordering::Relaxed);
-    }
-    if is_owner {
-        shrink(table);
+fn strike(slot: usize, site: *mut Site, since: u64) {
+    let entries = TABLES
+        .get(slot)
+        .into_iter()
+        .flat_map(|table| &table.entries);
+    for entry in entries.filter(|entry| entry.is(site, since)) {
+        let listed = entry.site.load(Ordering::Relaxed);
+        // Of two threads that end holds which look the same, one takes the next entry.
+        let struck = entry.site.compare_exchange(
+            listed,
+            ptr::null_mut(),
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+        if !listed.is_null() && struck.is_ok() {
+            break;
+        }
     }
 }
 

@@ -57,17 +57,22 @@ const fn steps() -> [(u8, u64); 16] {
     steps
 }
 
-/// The bucket of a value in nanoseconds. A count of leading zeros, a shift and one comparison.
-#[inline]
+/// The bucket of a value in nanoseconds.
 pub(crate) fn bucket_of(ns: u64) -> usize {
+    place_of(ns).min(BUCKETS - 1)
+}
+
+/// The bucket of a value, as if there were buckets for all values: a count of leading zeros, a shift
+/// and one comparison.
+#[inline(always)]
+pub(crate) fn place_of(ns: u64) -> usize {
     if ns == 0 {
         return 0;
     }
     let octave = ns.ilog2() as usize;
     let mantissa = ns << ns.leading_zeros();
     let (below, boundary) = STEPS[(mantissa >> 59) as usize & 15];
-    let bucket = 1 + 8 * octave + below as usize + usize::from(mantissa > boundary);
-    bucket.min(BUCKETS - 1)
+    1 + 8 * octave + below as usize + usize::from(mantissa > boundary)
 }
 
 /// The largest value of a bucket in nanoseconds, as OpenTelemetry and Prometheus state it: exact

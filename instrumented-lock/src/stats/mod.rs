@@ -20,12 +20,12 @@ pub(crate) use samples::Totals;
 pub(crate) use sampling::one_in;
 pub(crate) use sites::{Site, SiteTotals};
 pub use stripe::Mode;
-pub(crate) use stripe::{Row, RowTotals, Stripe, Timing};
+pub(crate) use stripe::{Row, RowTotals, Stripe, Timing, acquired_fast, released_fast};
 
 use crate::class::LockClass;
 use crossbeam_utils::CachePadded;
 use samples::Scratch;
-use slot::SLOTS;
+use slot::{EXCLUSIVE, SHARED, Thread};
 use std::ptr;
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, Ordering};
 use stripe::ROWS;
@@ -40,7 +40,10 @@ struct Block {
 /// The statistics of a class. Memory: 8 bytes a slot before the first use; then, for each thread
 /// slot and mode in use, a stripe of 2.6 KiB, and 1.4 KiB more once an acquisition has blocked.
 pub(crate) struct ClassStats {
-    blocks: [AtomicPtr<Block>; SLOTS],
+    /// Of the exclusive slots.
+    own: [AtomicPtr<Block>; EXCLUSIVE],
+    /// Of the shared slots. Apart, so that the fast path finds no block there.
+    shared: [AtomicPtr<Block>; SHARED],
     /// Padded: several threads write these, while all read the pointers above.
     rare: CachePadded<Rare>,
 }
@@ -53,10 +56,18 @@ struct Rare {
     unblamed: AtomicU64,
 }
 
+impl Block {
+    #[inline(always)]
+    fn stripe(&self, row: Row) -> Option<&'static Stripe> {
+        find(&self.stripes[row as usize])
+    }
+}
+
 impl ClassStats {
     pub(crate) const fn new() -> Self {
         ClassStats {
-            blocks: [const { AtomicPtr::new(ptr::null_mut()) }; SLOTS],
+            own: [const { AtomicPtr::new(ptr::null_mut()) }; EXCLUSIVE],
+            shared: [const { AtomicPtr::new(ptr::null_mut()) }; SHARED],
             rare: CachePadded::new(Rare {
                 instances: AtomicI64::new(0),
                 unmatched: AtomicU64::new(0),
@@ -92,21 +103,26 @@ impl ClassStats {
         0
     }
 
+    /// The stripe of the calling thread, if it has an exclusive slot and has been here before.
+    #[inline(always)]
+    pub(crate) fn own_stripe(&self, thread: &Thread, row: Row) -> Option<&'static Stripe> {
+        let block = self.own.get(thread.slot())?;
+        find(block)?.stripe(row)
+    }
+
     /// The calling thread's stripe. `class` is the one these statistics belong to.
-    #[inline]
     pub(crate) fn stripe(&self, class: &'static LockClass, row: Row) -> &'static Stripe {
-        let slot = slot::current().slot;
-        // Acquire: pairs with the release in `grow`; a block or stripe that is found is complete.
-        let block = self.blocks[slot].load(Ordering::Acquire);
-        if !block.is_null() {
-            // SAFETY: `grow` leaked the block.
-            let stripe = unsafe { (*block).stripes[row as usize].load(Ordering::Acquire) };
-            if !stripe.is_null() {
-                // SAFETY: `grow` leaked the stripe.
-                return unsafe { &*stripe };
-            }
+        let slot = slot::current();
+        let found = find(self.block(slot)).and_then(|block| block.stripe(row));
+        found.unwrap_or_else(|| self.grow(class, row, slot))
+    }
+
+    fn block(&self, slot: usize) -> &AtomicPtr<Block> {
+        if slot < EXCLUSIVE {
+            &self.own[slot]
+        } else {
+            &self.shared[slot - EXCLUSIVE]
         }
-        self.grow(class, row, slot)
     }
 
     /// First touch: the only place that allocates.
@@ -114,7 +130,7 @@ impl ClassStats {
     #[inline(never)]
     fn grow(&self, class: &'static LockClass, row: Row, slot: usize) -> &'static Stripe {
         let block = leak_once(
-            &self.blocks[slot],
+            self.block(slot),
             || Block {
                 stripes: [const { AtomicPtr::new(ptr::null_mut()) }; ROWS.len()],
                 nested: AtomicU64::new(0),
@@ -129,24 +145,17 @@ impl ClassStats {
     }
 
     fn blocks(&self) -> impl Iterator<Item = &'static Block> {
-        // SAFETY: null, or what `grow` leaked.
-        self.blocks
-            .iter()
-            .filter_map(|block| unsafe { block.load(Ordering::Acquire).as_ref() })
+        self.own.iter().chain(&self.shared).filter_map(find)
     }
 
     fn stripes(&self, row: Row) -> impl Iterator<Item = &'static Stripe> {
-        // SAFETY: null, or what `grow` leaked.
-        self.blocks().filter_map(move |block| unsafe {
-            block.stripes[row as usize].load(Ordering::Acquire).as_ref()
-        })
+        self.blocks().filter_map(move |block| block.stripe(row))
     }
 
     /// An acquisition of a reentrant mutex by the thread that holds it, which has a stripe.
     pub(crate) fn nested(&self) {
-        let slot = slot::current().slot;
-        // SAFETY: null, or what `grow` leaked.
-        if let Some(block) = unsafe { self.blocks[slot].load(Ordering::Acquire).as_ref() } {
+        let slot = slot::current();
+        if let Some(block) = find(self.block(slot)) {
             stripe::count(slot, &block.nested);
         }
     }
@@ -178,6 +187,14 @@ impl ClassStats {
             unblamed: self.rare.unblamed.load(Ordering::Relaxed),
         }
     }
+}
+
+/// What [`leak_once`] has put there.
+#[inline(always)]
+fn find<T>(place: &AtomicPtr<T>) -> Option<&'static T> {
+    // SAFETY: null, or what `leak_once` made, which nothing frees. Acquire: pairs with its release;
+    // what is found is complete.
+    unsafe { place.load(Ordering::Acquire).as_ref() }
 }
 
 /// Puts a new value where there is none; it is never freed. `settle` is called with the value in its

@@ -6,7 +6,7 @@
 //! This file knows `super::sync` and `super::histogram` only: `tests/loom.rs` compiles it against
 //! loom's atomics and a histogram of a few buckets and explores every interleaving.
 
-use super::histogram::{BUCKETS, bucket_of};
+use super::histogram::{BUCKETS, bucket_of, place_of};
 use super::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence, yield_now};
 use std::ops::Range;
 
@@ -159,16 +159,48 @@ impl Samples {
 
     /// Records one sample, and with it what `also` stores, so that a reader sees both or neither.
     /// Only one thread at a time may call this; the others read.
-    #[inline(always)]
     pub(super) fn record(&self, ns: u64, also: impl FnOnce()) {
         self.write(|| {
             also();
-            let previous = self.pending.load(Ordering::Relaxed);
-            if previous != NONE {
+            if let Some(previous) = self.pending() {
                 self.keep(previous, 0);
             }
             self.pending.store(ns.min(NONE - 1), Ordering::Relaxed);
         });
+    }
+
+    /// The sample that is pending. For the writer.
+    #[inline(always)]
+    pub(super) fn pending(&self) -> Option<u64> {
+        let pending = self.pending.load(Ordering::Relaxed);
+        (pending != NONE).then_some(pending)
+    }
+
+    /// Records one sample after the one that is pending where nothing is special, and no call is
+    /// needed; else returns false and leaves everything as it was. `ns` is less than 584 years.
+    #[inline(always)]
+    pub(super) fn record_fast(&self, previous: u64, ns: u64, also: impl FnOnce()) -> bool {
+        let Some(bucket) = self.buckets.get(place_of(previous)) else {
+            return false;
+        };
+        let n = bucket.load(Ordering::Relaxed);
+        if n == u32::MAX {
+            return false;
+        }
+        let Some(sum) = self.sum.load(Ordering::Relaxed).checked_add(previous) else {
+            return false;
+        };
+        self.write(|| {
+            also();
+            add(&self.count, 1);
+            self.sum.store(sum, Ordering::Relaxed);
+            // Not more than the square of the sum, so it does not overflow either.
+            self.set_squares(self.squares().wrapping_add(square(previous)));
+            self.widen(previous);
+            bucket.store(n + 1, Ordering::Relaxed);
+            self.pending.store(ns, Ordering::Relaxed);
+        });
+        true
     }
 
     /// Records one sample that stands for 2^`shift`. Only one thread at a time may call this or
@@ -197,36 +229,49 @@ impl Samples {
     }
 
     /// Puts 2^`shift` samples of `ns` where they belong.
-    #[inline(always)]
     fn keep(&self, ns: u64, shift: u8) {
         let weight = 1u32 << shift;
         add(&self.count, u64::from(weight));
         let sum = self.sum.load(Ordering::Relaxed);
         let sum = sum.saturating_add(ns.saturating_mul(u64::from(weight)));
         self.sum.store(sum, Ordering::Relaxed);
-        let old = u128::from(self.squares_high.load(Ordering::Relaxed)) << 64
-            | u128::from(self.squares_low.load(Ordering::Relaxed));
-        let squares = old.saturating_add(square(ns).saturating_mul(u128::from(weight)));
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "the two halves of 128 bits"
-        )]
-        {
-            self.squares_low.store(squares as u64, Ordering::Relaxed);
-            self.squares_high
-                .store((squares >> 64) as u64, Ordering::Relaxed);
+        let squares = square(ns).saturating_mul(u128::from(weight));
+        self.set_squares(self.squares().saturating_add(squares));
+        self.widen(ns);
+        let bucket = bucket_of(ns);
+        let place = &self.buckets[bucket];
+        let (n, wrapped) = place.load(Ordering::Relaxed).overflowing_add(weight);
+        place.store(n, Ordering::Relaxed);
+        if wrapped {
+            self.wrap(bucket);
         }
+    }
+
+    #[inline(always)]
+    fn squares(&self) -> u128 {
+        u128::from(self.squares_high.load(Ordering::Relaxed)) << 64
+            | u128::from(self.squares_low.load(Ordering::Relaxed))
+    }
+
+    #[inline(always)]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the two halves of 128 bits"
+    )]
+    fn set_squares(&self, squares: u128) {
+        self.squares_low.store(squares as u64, Ordering::Relaxed);
+        self.squares_high
+            .store((squares >> 64) as u64, Ordering::Relaxed);
+    }
+
+    /// Makes room for `ns` between minimum and maximum.
+    #[inline(always)]
+    fn widen(&self, ns: u64) {
         if ns < self.min.load(Ordering::Relaxed) {
             self.min.store(ns, Ordering::Relaxed);
         }
         if ns > self.max.load(Ordering::Relaxed) {
             self.max.store(ns, Ordering::Relaxed);
-        }
-        let bucket = &self.buckets[bucket_of(ns)];
-        let (n, wrapped) = bucket.load(Ordering::Relaxed).overflowing_add(weight);
-        bucket.store(n, Ordering::Relaxed);
-        if wrapped {
-            self.wrap(bucket_of(ns));
         }
     }
 
@@ -254,30 +299,37 @@ impl Samples {
     /// `also` copies what is written together with the samples; it is called again after a try that
     /// came to nothing.
     pub(super) fn read(&self, totals: &mut Totals, scratch: &mut Scratch, mut also: impl FnMut()) {
+        self.whole(|| {
+            self.copy(scratch);
+            also();
+        });
+        totals.add(scratch);
+    }
+
+    /// What `look` finds while the writer is not in the middle of a record. It is called again
+    /// after a try that came to nothing.
+    pub(super) fn whole<T>(&self, mut look: impl FnMut() -> T) -> T {
         loop {
             // Acquire: everything stored before this even sequence is visible below.
             let before = self.sequence.load(Ordering::Acquire);
             if before.is_multiple_of(2) {
-                self.copy(scratch);
-                also();
+                let found = look();
                 // The loads above stay above; pairs with the writer's release fence.
                 fence(Ordering::Acquire);
                 if self.sequence.load(Ordering::Relaxed) == before {
-                    break;
+                    return found;
                 }
             }
             // The writer may have been descheduled in mid-record.
             yield_now();
         }
-        totals.add(scratch);
     }
 
     /// Everything as it stands; whether it belongs together the caller finds out.
     fn copy(&self, to: &mut Scratch) {
         to.count = self.count.load(Ordering::Relaxed);
         to.sum = self.sum.load(Ordering::Relaxed);
-        to.squares = u128::from(self.squares_high.load(Ordering::Relaxed)) << 64
-            | u128::from(self.squares_low.load(Ordering::Relaxed));
+        to.squares = self.squares();
         to.min = self.min.load(Ordering::Relaxed);
         to.max = self.max.load(Ordering::Relaxed);
         to.weights = self.weights.load(Ordering::Relaxed);

@@ -190,6 +190,19 @@ impl Sites {
         }
     }
 
+    /// The row of the others.
+    #[inline(always)]
+    pub(super) fn others(&self) -> &Site {
+        self.split().0
+    }
+
+    /// Acquisitions in all rows.
+    pub(super) fn acquisitions(&self) -> u64 {
+        let count = |site: &Site| site.acquisitions.load(Ordering::Relaxed);
+        self.0.iter().map(count).sum()
+    }
+
+    #[inline(always)]
     fn split(&self) -> (&Site, &[Site]) {
         let [lines @ .., others] = &self.0;
         (others, lines)

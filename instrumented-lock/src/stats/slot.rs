@@ -5,9 +5,11 @@
 //! [`SHARED`] further slots, whose stripes take a writer lock: slower, never wrong, and memory stays
 //! bounded. A slot's figures are cumulative, so the next owner goes on where the last one stopped.
 
-use super::flight;
+use super::Site;
+use super::flight::{self, Table};
 use crate::clock;
 use std::cell::Cell;
+use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Slots with one owner at a time: as many as fit one word of [`TAKEN`].
@@ -15,8 +17,6 @@ pub(crate) const EXCLUSIVE: usize = 64;
 
 /// Slots that threads beyond [`EXCLUSIVE`] share, spread over so many writer locks.
 pub(crate) const SHARED: usize = 8;
-
-pub(crate) const SLOTS: usize = EXCLUSIVE + SHARED;
 
 /// One bit for each exclusive slot that has an owner.
 static TAKEN: AtomicU64 = AtomicU64::new(0);
@@ -27,47 +27,89 @@ static NEXT_SHARED: AtomicUsize = AtomicUsize::new(0);
 /// Numbers the threads, from 1.
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
-/// A thread as the statistics know it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// A thread as the statistics know it: all that they keep in thread-local storage, so that an
+/// acquisition and a release look there once. In a library that look is a call, as far as the
+/// compiler knows.
 pub(crate) struct Thread {
-    /// Below [`SLOTS`].
-    pub(crate) slot: usize,
-    /// No other thread's, until 2^32 have come and gone. Not 0.
-    pub(crate) id: u32,
+    slot: Cell<usize>,
+    id: Cell<u32>,
+    /// What the thread has in flight; none with a shared slot.
+    pub(super) table: Cell<Option<&'static Table>>,
+    /// The row of the hold that this thread ended last: where `lock_api` locks again what it has
+    /// just unlocked, the line is the one that locked before.
+    pub(super) last_released: Cell<Option<&'static Site>>,
 }
 
+/// Not a slot: no table is that long.
+const NONE: usize = usize::MAX;
+
 thread_local! {
-    /// This thread; `id` is 0 as long as it has not recorded anything. Without a destructor, so
-    /// that it costs one load and stays readable while the thread is being torn down.
-    static THREAD: Cell<Thread> = const { Cell::new(Thread { slot: 0, id: 0 }) };
+    /// This thread. Without a destructor, so that it stays readable while the thread is being torn
+    /// down.
+    static THREAD: Thread = const {
+        Thread {
+            slot: Cell::new(NONE),
+            id: Cell::new(0),
+            table: Cell::new(None),
+            last_released: Cell::new(None),
+        }
+    };
 
     /// Gives the slot back when the thread ends.
     static LEASE: Lease = const { Lease };
 }
 
-/// The calling thread.
+impl Thread {
+    /// Exclusive ones first, then shared ones; beyond all tables as long as the thread has not
+    /// recorded anything.
+    #[inline(always)]
+    pub(crate) fn slot(&self) -> usize {
+        self.slot.get()
+    }
+
+    /// No other thread's, until 2^32 have come and gone. Not 0, once there is a slot.
+    #[inline(always)]
+    pub(crate) fn id(&self) -> u32 {
+        self.id.get()
+    }
+
+    /// The same, with a slot.
+    fn settled(&self) -> &Self {
+        if self.slot() == NONE {
+            assign(self);
+        }
+        self
+    }
+}
+
+/// Calls `f` with the calling thread, which may have no slot yet.
 #[inline(always)]
-pub(crate) fn current() -> Thread {
-    let thread = THREAD.get();
-    if thread.id == 0 { assign() } else { thread }
+pub(crate) fn here<T>(f: impl FnOnce(&Thread) -> T) -> T {
+    // `with` is not inlined where what it calls is long.
+    let thread = THREAD.with(ptr::from_ref);
+    // SAFETY: without a destructor it lives as long as the thread, which is here until `f` returns.
+    f(unsafe { &*thread })
+}
+
+/// The calling thread's slot.
+pub(crate) fn current() -> usize {
+    here(|thread| thread.settled().slot())
 }
 
 #[cold]
 #[inline(never)]
-fn assign() -> Thread {
+fn assign(thread: &Thread) {
     clock::refine();
     // A thread that is being torn down could not give an exclusive slot back.
     let slot = match LEASE.try_with(|_| ()) {
         Ok(()) => take().unwrap_or_else(shared),
         Err(_) => shared(),
     };
-    let id = NEXT_ID.fetch_add(1, Ordering::Relaxed).max(1);
-    let thread = Thread { slot, id };
-    THREAD.set(thread);
-    if slot < EXCLUSIVE {
-        flight::new_owner(slot);
-    }
     thread
+        .id
+        .set(NEXT_ID.fetch_add(1, Ordering::Relaxed).max(1));
+    thread.slot.set(slot);
+    thread.table.set(flight::new_owner(slot));
 }
 
 fn take() -> Option<usize> {
@@ -88,9 +130,11 @@ struct Lease;
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let Thread { slot, id } = THREAD.get();
         // Guards may still drop after this, in the destructors of other thread-locals.
-        THREAD.set(Thread { slot: shared(), id });
+        let slot = here(|thread| {
+            thread.table.set(None);
+            thread.slot.replace(shared())
+        });
         if slot < EXCLUSIVE {
             // Release: see `take`.
             TAKEN.fetch_and(!(1 << slot), Ordering::Release);

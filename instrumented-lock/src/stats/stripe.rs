@@ -3,10 +3,10 @@
 use super::contention::{Mark, Pair, Verdict};
 use super::samples::{Samples, Scratch, Totals};
 use super::sites::{Site, SiteTotals, Sites, raise};
-use super::{flight, leak_once, slot};
+use super::slot::{self, Thread};
+use super::{find, flight, leak_once};
 use crate::class::LockClass;
 use crate::clock;
-use std::cell::Cell;
 use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -25,16 +25,21 @@ pub enum Mode {
 }
 
 /// Adds one to a counter of the calling thread's slot.
-#[inline]
 pub(super) fn count(slot: usize, counter: &AtomicU64) {
     if slot >= slot::EXCLUSIVE {
         counter.fetch_add(1, Ordering::Release);
     } else {
-        // No locked instruction: this thread is the only writer. Release: a reader that has seen a
-        // release counted also sees its acquisition, which came before.
-        let n = counter.load(Ordering::Relaxed).wrapping_add(1);
-        counter.store(n, Ordering::Release);
+        count_here(counter);
     }
+}
+
+/// Adds one to a counter that only the calling thread writes: no locked instruction.
+#[inline(always)]
+fn count_here(counter: &AtomicU64) {
+    // Release: a reader that has seen a release counted also sees its acquisition, which came
+    // before.
+    let n = counter.load(Ordering::Relaxed).wrapping_add(1);
+    counter.store(n, Ordering::Release);
 }
 
 /// The end of a hold of `ns` in its row, which stands for 2^`shift`.
@@ -54,12 +59,6 @@ fn add(counter: &AtomicU64, n: u64) {
     );
 }
 
-thread_local! {
-    /// The row of the hold that this thread ended last: where `lock_api` locks again what it has
-    /// just unlocked, the line is the one that locked before.
-    static LAST_RELEASED: Cell<Option<&'static Site>> = const { Cell::new(None) };
-}
-
 /// Whether the line is not the user's: in `MutexGuard::unlocked` and its like `lock_api` locks in a
 /// closure, which has a line of its own.
 fn is_inside_lock_api(location: &Location<'_>) -> bool {
@@ -73,6 +72,9 @@ fn is_inside_lock_api(location: &Location<'_>) -> bool {
 /// How a hold is recorded. Decided when it starts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Timing {
+    /// Its time is measured by the plain counter, and recorded in the stripe of the thread's own
+    /// slot: the fast path.
+    Fast,
     /// Its time is measured.
     Exact,
     /// Its time is measured and stands for 2^this holds.
@@ -110,7 +112,6 @@ pub(super) const ROWS: [Row; 4] = [Row::Write, Row::Read, Row::Upgradable, Row::
 #[repr(C, align(128))]
 pub(crate) struct Stripe {
     hold: Samples,
-    acquired: AtomicU64,
     class: &'static LockClass,
     row: Row,
     slot: usize,
@@ -136,7 +137,6 @@ impl Stripe {
     pub(super) fn new(class: &'static LockClass, row: Row, slot: usize) -> Self {
         Stripe {
             hold: Samples::new(),
-            acquired: AtomicU64::new(0),
             class,
             row,
             slot,
@@ -172,13 +172,27 @@ impl Stripe {
         }
     }
 
-    /// The row of the line that acquires.
+    /// The row of the line that acquires, if it is in its place. In a stripe of the thread's own
+    /// slot.
     #[inline(always)]
+    pub(crate) fn home(
+        &'static self,
+        location: &'static Location<'static>,
+    ) -> Option<&'static Site> {
+        self.sites.home(location)
+    }
+
+    /// The row of the line that acquires.
     pub(crate) fn site(&'static self, location: &'static Location<'static>) -> &'static Site {
-        match self.sites.home(location) {
-            Some(site) => site,
-            None => self.site_elsewhere(location),
-        }
+        self.sites
+            .home(location)
+            .unwrap_or_else(|| self.site_elsewhere(location))
+    }
+
+    /// The row of all lines that have none of their own.
+    #[inline(always)]
+    pub(crate) fn others(&'static self) -> &'static Site {
+        self.sites.others()
     }
 
     #[inline(never)]
@@ -187,9 +201,8 @@ impl Stripe {
             return site;
         }
         if is_inside_lock_api(location)
-            && let Some(last) = LAST_RELEASED
-                .get()
-                .filter(|last| ptr::eq(last.stripe(), self))
+            && let Some(last) = slot::here(|thread| thread.last_released.get())
+            && ptr::eq(last.stripe(), self)
         {
             return last;
         }
@@ -209,7 +222,7 @@ impl Stripe {
     }
 
     #[inline]
-    fn is_shared(&self) -> bool {
+    pub(crate) fn is_shared(&self) -> bool {
         self.slot >= slot::EXCLUSIVE
     }
 
@@ -235,14 +248,17 @@ impl Stripe {
 
     /// An acquisition at `site` of this stripe, listed as in flight since `at`. `bounced`: another
     /// thread had the lock before.
-    #[inline(always)]
     pub(crate) fn acquired(&self, site: &'static Site, at: u64, bounced: bool) {
         flight::hold(self.slot, site, at);
         self.count(&site.acquisitions);
-        self.count(&self.acquired);
         if bounced {
-            self.count(&self.bounces);
+            self.bounced();
         }
+    }
+
+    /// Another thread had the lock before.
+    pub(crate) fn bounced(&self) {
+        self.count(&self.bounces);
     }
 
     pub(crate) fn try_failed(&self) {
@@ -257,8 +273,7 @@ impl Stripe {
     }
 
     fn blocked(&self) -> Option<&Samples> {
-        // SAFETY: null, or what `prepare_to_block` made, which nothing frees.
-        unsafe { self.blocked.load(Ordering::Acquire).as_ref() }
+        find(&self.blocked)
     }
 
     pub(crate) fn row(&self) -> Row {
@@ -278,8 +293,8 @@ impl Stripe {
     }
 
     /// Notes with the hold just listed, since `at`, where its episode stood.
-    pub(crate) fn note_mark(&self, at: u64, mark: Mark) {
-        flight::note_mark(self.slot, at, mark);
+    pub(crate) fn note_mark(&self, site: &'static Site, at: u64, mark: Mark) {
+        flight::note_mark(self.slot, site, at, mark);
     }
 
     /// Where the episode stood when a hold began; nothing where nobody waited then.
@@ -291,7 +306,7 @@ impl Stripe {
     /// ends the hold.
     pub(crate) fn blamed(&self, site: &'static Site, verdict: &Verdict) {
         let ns = |ticks| clock::nanoseconds(0, ticks).unwrap_or(0);
-        let is_owner = slot::current().slot == self.slot;
+        let is_owner = slot::current() == self.slot;
         let here = match site.location() {
             Some(location) if !is_owner => self.of(self.row).site(location),
             _ => site,
@@ -333,7 +348,7 @@ impl Stripe {
 
     /// A sleep that begins: no line, nothing in flight.
     pub(crate) fn fell_asleep(&self) {
-        self.count(&self.acquired);
+        self.count(&self.sites.others().acquisitions);
     }
 
     /// The end of a sleep.
@@ -345,32 +360,14 @@ impl Stripe {
         self.alone(|| self.hold.record(ns, || ()));
     }
 
-    /// The end of a hold whose timing was exact. `self` is the stripe of the acquisition, `site` its
-    /// row; the release is recorded in the stripe of the thread that makes it.
-    pub(crate) fn released(&self, site: &'static Site, start: u64, end: u64) {
-        LAST_RELEASED.set(Some(site));
-        if slot::current().slot == self.slot && !self.is_shared() {
-            flight::released(self.slot, true, site, start);
-            let ns = self.nanoseconds(start, end);
-            self.hold.record(ns, || site_released(site, ns, 0));
-        } else {
-            self.released_elsewhere(site, start, end, Timing::Exact);
-        }
-    }
-
     /// The end of any hold, on any thread.
     #[cold]
     #[inline(never)]
-    pub(crate) fn released_elsewhere(
-        &self,
-        site: &'static Site,
-        start: u64,
-        end: u64,
-        timing: Timing,
-    ) {
+    pub(crate) fn released(&self, site: &'static Site, start: u64, end: u64, timing: Timing) {
+        slot::here(|thread| thread.last_released.set(Some(site)));
         let stripe = self.of(self.row);
         let is_owner = ptr::eq(stripe, self);
-        flight::released(self.slot, is_owner, site, start);
+        flight::released(self.slot, site, start);
         // Found before the row may be replaced.
         let here = if is_owner {
             site
@@ -382,7 +379,7 @@ impl Stripe {
             here
         };
         match timing {
-            Timing::Exact => {
+            Timing::Fast | Timing::Exact => {
                 let ns = stripe.nanoseconds(start, end);
                 stripe.alone(|| stripe.hold.record(ns, || site_released(here, ns, 0)));
             }
@@ -419,7 +416,7 @@ impl Stripe {
     }
 
     pub(super) fn read_counters(&self, totals: &mut RowTotals) {
-        totals.acquisitions += self.acquired.load(Ordering::Relaxed);
+        totals.acquisitions += self.hold.whole(|| self.sites.acquisitions());
         totals.try_failures += self.try_failures.load(Ordering::Relaxed);
         totals.timeouts += self.timeouts.load(Ordering::Relaxed);
         totals.hand_over += self.hand_over.load(Ordering::Relaxed);
@@ -427,6 +424,55 @@ impl Stripe {
         totals.bounces += self.bounces.load(Ordering::Relaxed);
         totals.contended_bounces += self.contended_bounces.load(Ordering::Relaxed);
     }
+}
+
+/// An acquisition at `site`, a row of the calling thread's own stripe.
+#[inline(always)]
+pub(crate) fn acquired_fast(thread: &Thread, site: &'static Site, at: u64) {
+    if let Some(table) = thread.table.get() {
+        flight::hold_here(table, site, at);
+    }
+    count_here(&site.acquisitions);
+}
+
+/// The end of a hold at `site` that was fast to acquire. It is recorded in the stripe of the thread
+/// that makes it.
+///
+/// What is not as usual is found out before anything is written, and left to calls that do not come
+/// back here: so nothing needs saving, and a program pays for what it does usually.
+pub(crate) fn released_fast(thread: &Thread, site: &'static Site, start: u64, end: u64) {
+    // What the thread has listed is a row of its own stripe.
+    let entry = thread
+        .table
+        .get()
+        .and_then(|table| flight::first(table, site, start));
+    let (Some(entry), Some(ticks)) = (entry, end.checked_sub(start)) else {
+        return released(site, start, end);
+    };
+    let hold = &site.stripe().hold;
+    let Some(previous) = hold.pending() else {
+        // This may be the first hold of all, and the clock not calibrated.
+        return released(site, start, end);
+    };
+    entry.strike();
+    thread.last_released.set(Some(site));
+    let ns = clock::to_nanoseconds(ticks);
+    if !hold.record_fast(previous, ns, || site_released(site, ns, 0)) {
+        record(site, ns);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn released(site: &'static Site, start: u64, end: u64) {
+    site.stripe().released(site, start, end, Timing::Exact);
+}
+
+#[cold]
+#[inline(never)]
+fn record(site: &'static Site, ns: u64) {
+    let hold = &site.stripe().hold;
+    hold.record(ns, || site_released(site, ns, 0));
 }
 
 /// All stripes of a class and row, added up.
