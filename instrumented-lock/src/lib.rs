@@ -14,6 +14,7 @@
 //! | [`drop_in`] | the same locks for files that nobody annotates |
 //! | [`registry`] | all lock classes; takes snapshots; turns recording off and on |
 //! | [`Snapshot`], [`LockSnapshot`], [`ModeSnapshot`], [`Distribution`] | the figures, as plain data |
+//! | [`Statistic`] | a distribution of one's own, recorded in the same way |
 //! | [`Snapshot::advice`] | what the figures mean, in sentences |
 //! | [`report`] | snapshots for people and programs |
 //! | [`clock`] | where time comes from; a mock for tests |
@@ -125,6 +126,7 @@ pub mod report;
 mod rwlock;
 mod settings;
 mod snapshot;
+mod statistic;
 mod stats;
 
 /// What is the same for annotated locks and drop-ins.
@@ -170,6 +172,7 @@ pub use snapshot::{
     Blame, CallSite, Distribution, InFlight, InFlightState, Location, LockSnapshot, ModeSnapshot,
     SleepSnapshot, Snapshot,
 };
+pub use statistic::Statistic;
 pub use stats::Mode;
 
 /// The README's example is a test.

@@ -16,7 +16,7 @@ mod sync;
 
 pub(crate) use contention::{Contention, Pair, Verdict};
 pub(crate) use histogram::{BUCKETS, bucket_of, middle, upper_bound};
-pub(crate) use samples::Totals;
+pub(crate) use samples::{Samples, Scratch, Totals};
 pub(crate) use sampling::one_in;
 pub(crate) use sites::{Site, SiteTotals};
 pub use stripe::Mode;
@@ -24,7 +24,6 @@ pub(crate) use stripe::{Row, RowTotals, Stripe, Timing, acquired_fast, released_
 
 use crate::class::LockClass;
 use crossbeam_utils::CachePadded;
-use samples::Scratch;
 use slot::{EXCLUSIVE, SHARED, Thread};
 use std::ptr;
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, Ordering};
@@ -250,7 +249,7 @@ mod tests {
         );
         let stripe = size_of::<Stripe>();
         assert!(stripe <= 2688, "a slot and mode in use: {stripe}");
-        let blocked = size_of::<samples::Samples>();
+        let blocked = size_of::<Samples>();
         assert!(
             stripe + blocked <= 4096,
             "the same once blocked: {}",

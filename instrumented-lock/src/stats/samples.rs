@@ -19,7 +19,7 @@ const NONE: u64 = u64::MAX;
 /// working out the bucket of a value that was just read from the clock would wait for the clock.
 /// A reader folds the pending sample in, so nothing is missing from what it sees.
 #[repr(C)]
-pub(super) struct Samples {
+pub(crate) struct Samples {
     /// Even: at rest. Odd: the writer is in the middle of a record.
     sequence: AtomicU64,
     pending: AtomicU64,
@@ -41,7 +41,7 @@ pub(super) struct Samples {
 
 /// Where a reader copies to before it knows that the copy is consistent. One serves a whole
 /// snapshot.
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     count: u64,
     sum: u64,
     squares: u128,
@@ -55,7 +55,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Scratch {
             count: 0,
             sum: 0,
@@ -141,7 +141,7 @@ fn add(counter: &AtomicU64, n: u64) {
 }
 
 impl Samples {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Samples {
             sequence: AtomicU64::new(0),
             pending: AtomicU64::new(NONE),
@@ -159,7 +159,7 @@ impl Samples {
 
     /// Records one sample, and with it what `also` stores, so that a reader sees both or neither.
     /// Only one thread at a time may call this; the others read.
-    pub(super) fn record(&self, ns: u64, also: impl FnOnce()) {
+    pub(crate) fn record(&self, ns: u64, also: impl FnOnce()) {
         self.write(|| {
             also();
             if let Some(previous) = self.pending() {
@@ -171,7 +171,7 @@ impl Samples {
 
     /// The sample that is pending. For the writer.
     #[inline(always)]
-    pub(super) fn pending(&self) -> Option<u64> {
+    pub(crate) fn pending(&self) -> Option<u64> {
         let pending = self.pending.load(Ordering::Relaxed);
         (pending != NONE).then_some(pending)
     }
@@ -179,7 +179,7 @@ impl Samples {
     /// Records one sample after the one that is pending where nothing is special, and no call is
     /// needed; else returns false and leaves everything as it was. `ns` is less than 584 years.
     #[inline(always)]
-    pub(super) fn record_fast(&self, previous: u64, ns: u64, also: impl FnOnce()) -> bool {
+    pub(crate) fn record_fast(&self, previous: u64, ns: u64, also: impl FnOnce()) -> bool {
         let Some(bucket) = self.buckets.get(place_of(previous)) else {
             return false;
         };
@@ -205,7 +205,7 @@ impl Samples {
 
     /// Records one sample that stands for 2^`shift`. Only one thread at a time may call this or
     /// [`record`](Self::record).
-    pub(super) fn record_for_many(&self, ns: u64, shift: u8, also: impl FnOnce()) {
+    pub(crate) fn record_for_many(&self, ns: u64, shift: u8, also: impl FnOnce()) {
         self.write(|| {
             also();
             self.keep(ns.min(NONE - 1), shift);
@@ -215,7 +215,7 @@ impl Samples {
 
     /// Runs `change` so that a reader sees all of it or none.
     #[inline(always)]
-    pub(super) fn write(&self, change: impl FnOnce()) {
+    pub(crate) fn write(&self, change: impl FnOnce()) {
         let sequence = self.sequence.load(Ordering::Relaxed);
         self.sequence
             .store(sequence.wrapping_add(1), Ordering::Relaxed);
@@ -298,7 +298,7 @@ impl Samples {
     ///
     /// `also` copies what is written together with the samples; it is called again after a try that
     /// came to nothing.
-    pub(super) fn read(&self, totals: &mut Totals, scratch: &mut Scratch, mut also: impl FnMut()) {
+    pub(crate) fn read(&self, totals: &mut Totals, scratch: &mut Scratch, mut also: impl FnMut()) {
         self.whole(|| {
             self.copy(scratch);
             also();
@@ -308,7 +308,7 @@ impl Samples {
 
     /// What `look` finds while the writer is not in the middle of a record. It is called again
     /// after a try that came to nothing.
-    pub(super) fn whole<T>(&self, mut look: impl FnMut() -> T) -> T {
+    pub(crate) fn whole<T>(&self, mut look: impl FnMut() -> T) -> T {
         loop {
             // Acquire: everything stored before this even sequence is visible below.
             let before = self.sequence.load(Ordering::Acquire);
