@@ -231,6 +231,84 @@ fn three_hundred_threads_at_once_share_the_overflow_and_lose_nothing() {
     assert_eq!(lock.instances(), THREADS as u64);
 }
 
+/// Has so many threads, all alive, use `lock`, first while it is taken and then while it is free, and
+/// returns the bytes that this leaves.
+fn left_by(threads: usize, lock: &RwLock<u64>, acquire: impl Fn(&RwLock<u64>) + Sync) -> isize {
+    // What parking_lot keeps of a thread that waits is allocated before, in `occupied`.
+    let occupied = parking_lot::Mutex::new(());
+    let step = Barrier::new(threads + 1);
+    thread::scope(|scope| {
+        let occupier = occupied.lock();
+        for _ in 0..threads {
+            scope.spawn(|| {
+                assert!(occupied.try_lock_for(MS).is_none());
+                (0..2).for_each(|_| drop(step.wait()));
+                acquire(lock);
+                (0..2).for_each(|_| drop(step.wait()));
+                acquire(lock);
+                (0..2).for_each(|_| drop(step.wait()));
+            });
+        }
+        step.wait();
+        drop(occupier);
+        let before = LIVE.load(Ordering::Relaxed);
+        let guard = lock.write();
+        step.wait();
+        step.wait();
+        drop(guard);
+        step.wait();
+        step.wait();
+        let after = LIVE.load(Ordering::Relaxed);
+        step.wait();
+        after - before
+    })
+}
+
+#[test]
+fn a_class_takes_four_kib_a_thread_and_mode_and_a_quarter_of_a_mib_in_all() {
+    const THREADS: usize = 200;
+    const KIB: isize = 1024;
+    #[instrumented]
+    struct Memory {
+        few: RwLock<u64>,
+        many: RwLock<u64>,
+        every: RwLock<u64>,
+    }
+    let _turn = TURN.lock();
+    mock_clock();
+    let memory = Memory {
+        few: RwLock::new(0),
+        many: RwLock::new(0),
+        every: RwLock::new(0),
+    };
+    let write = |lock: &RwLock<u64>| drop(lock.try_write_for(MS));
+    let any = |lock: &RwLock<u64>| {
+        drop(lock.try_read_for(MS));
+        drop(lock.try_upgradable_read_for(MS));
+        drop(lock.try_write_for(MS));
+    };
+    let untouched = size_of::<instrumented_lock::LockClass>().cast_signed();
+
+    // The main thread has used it too.
+    let few = left_by(8, &memory.few, write);
+    assert!(few <= 9 * 4 * KIB, "nine threads: {few} bytes");
+    let many = untouched + left_by(THREADS, &memory.many, write);
+    assert!(many <= 256 * KIB, "one mode: {many} bytes");
+    let every = untouched + left_by(THREADS, &memory.every, any);
+    assert!(every <= 256 * KIB, "three modes: {every} bytes");
+    assert!(every > 200 * KIB, "nearly all of it is used: {every} bytes");
+
+    let lock = figures("Memory::every");
+    for (mode, figures) in lock.modes() {
+        let attempts = figures.acquisitions() + figures.timeouts();
+        let main = u64::from(mode == instrumented_lock::Mode::Write);
+        assert_eq!(attempts, 2 * THREADS as u64 + main, "{mode:?}");
+        assert!(figures.timeouts() >= THREADS as u64, "{mode:?}");
+        assert_eq!(figures.acquisitions(), figures.releases(), "{mode:?}");
+        assert_eq!(figures.blocked().count(), figures.contended(), "{mode:?}");
+    }
+}
+
 #[test]
 fn a_million_short_lived_locks_leave_no_memory() {
     let _turn = TURN.lock();

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 /// The time that acquisitions of one line waited while a line held the lock.
 ///
-/// A thread keeps 16 pairs of a class and mode; beyond that the smallest is dropped from the pairs,
-/// and stays in the [blame of its holder](super::CallSite::blame).
+/// A class keeps 64 pairs; beyond that the smallest is dropped from the pairs, and stays in the [blame of its holder](super::CallSite::blame).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Blame {

@@ -61,7 +61,7 @@ impl LockSnapshot {
             nested: totals.nested,
             sleep: SleepSnapshot::of(sleep),
             call_sites,
-            blame: Blame::of(totals.rows.iter().flat_map(|row| &row.pairs)),
+            blame: Blame::of(&totals.pairs),
             hand_over_ns: totals.rows.iter().map(|row| row.hand_over).sum(),
             unblamed: totals.unblamed,
         }

@@ -387,8 +387,8 @@ impl Contention {
     }
 }
 
-/// Pairs that a stripe keeps; beyond that the smallest makes room.
-const PAIRS: usize = 16;
+/// Pairs that a class keeps; beyond that the smallest makes room.
+pub(super) const PAIRS: usize = 64;
 
 /// A waiting line and a holding one.
 #[derive(Clone, Copy)]
@@ -406,7 +406,7 @@ impl Verdict {
         self.total
     }
 
-    /// Adds the parts to the pairs of a stripe.
+    /// Adds the parts to the pairs of a class.
     pub(crate) fn add_to(&self, pairs: &mut Vec<Pair>, holder: Line, to_ns: impl Fn(u64) -> u64) {
         for share in self.shares.iter().filter(|share| share.ticks > 0) {
             let (waiter, total) = (share.waiter, to_ns(share.ticks));

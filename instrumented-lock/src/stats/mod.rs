@@ -26,7 +26,7 @@ use crate::class::LockClass;
 use crossbeam_utils::CachePadded;
 use slot::{EXCLUSIVE, SHARED, Thread};
 use std::ptr;
-use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use stripe::ROWS;
 
 /// What one slot keeps of a class: a stripe for each row it has used.
@@ -36,8 +36,11 @@ struct Block {
     nested: AtomicU64,
 }
 
-/// The statistics of a class. Memory: 8 bytes a slot before the first use; then, for each thread
-/// slot and mode in use, a stripe of 2.6 KiB, and 1.4 KiB more once an acquisition has blocked.
+/// The statistics of a class.
+///
+/// Memory: 8 bytes a slot before the first use; then, for each thread slot and mode in use, a stripe
+/// of 2.6 KiB, and 1.4 KiB more once an acquisition has blocked, up to [`OWN_MOST`]. After that,
+/// threads that have no stripe of their own yet use those of the shared slots.
 pub(crate) struct ClassStats {
     /// Of the exclusive slots.
     own: [AtomicPtr<Block>; EXCLUSIVE],
@@ -53,7 +56,22 @@ struct Rare {
     unmatched: AtomicU64,
     clock_anomalies: AtomicU64,
     unblamed: AtomicU64,
+    /// Bytes of the stripes of exclusive slots.
+    reserved: AtomicUsize,
+    /// Whom holds have kept waiting.
+    pairs: parking_lot::Mutex<Vec<Pair>>,
 }
+
+/// What a class may take in all, at any number of threads.
+const CLASS_MOST: usize = 256 * 1024;
+
+/// What is left of that for the stripes of exclusive slots, once every shared slot has all three
+/// modes and has waited in each.
+const OWN_MOST: usize = CLASS_MOST
+    - size_of::<LockClass>()
+    - (EXCLUSIVE + SHARED) * size_of::<Block>()
+    - SHARED * 3 * (size_of::<Stripe>() + size_of::<Samples>())
+    - contention::PAIRS * size_of::<Pair>();
 
 impl Block {
     #[inline(always)]
@@ -72,6 +90,8 @@ impl ClassStats {
                 unmatched: AtomicU64::new(0),
                 clock_anomalies: AtomicU64::new(0),
                 unblamed: AtomicU64::new(0),
+                reserved: AtomicUsize::new(0),
+                pairs: parking_lot::Mutex::new(Vec::new()),
             }),
         }
     }
@@ -128,19 +148,37 @@ impl ClassStats {
     #[cold]
     #[inline(never)]
     fn grow(&self, class: &'static LockClass, row: Row, slot: usize) -> &'static Stripe {
-        let block = leak_once(
-            self.block(slot),
-            || Block {
-                stripes: [const { AtomicPtr::new(ptr::null_mut()) }; ROWS.len()],
-                nested: AtomicU64::new(0),
-            },
-            |_| (),
-        );
-        leak_once(
-            &block.stripes[row as usize],
-            || Stripe::new(class, row, slot),
-            Stripe::settle,
-        )
+        let new = || Block {
+            stripes: [const { AtomicPtr::new(ptr::null_mut()) }; ROWS.len()],
+            nested: AtomicU64::new(0),
+        };
+        let block = leak_once(self.block(slot), new, |_| ());
+        if slot < EXCLUSIVE && !self.reserve(size_of::<Stripe>()) {
+            return self.shared_stripe(class, row, slot);
+        }
+        let new = || Stripe::new(class, row, slot);
+        leak_once(&block.stripes[row as usize], new, Stripe::settle)
+    }
+
+    /// The shared stripe for a thread whose slot has none of its own.
+    fn shared_stripe(&self, class: &'static LockClass, row: Row, slot: usize) -> &'static Stripe {
+        let slot = EXCLUSIVE + slot % SHARED;
+        let found = find(self.block(slot)).and_then(|block| block.stripe(row));
+        found.unwrap_or_else(|| self.grow(class, row, slot))
+    }
+
+    /// Whether the stripes of exclusive slots may take so many bytes more.
+    fn reserve(&self, bytes: usize) -> bool {
+        let add = |reserved: usize| Some(reserved + bytes).filter(|&sum| sum <= OWN_MOST);
+        let reserved = &self.rare.reserved;
+        reserved
+            .try_update(Ordering::Relaxed, Ordering::Relaxed, add)
+            .is_ok()
+    }
+
+    /// Whom holds have kept waiting, pair by pair.
+    fn pairs(&self) -> &parking_lot::Mutex<Vec<Pair>> {
+        &self.rare.pairs
     }
 
     fn blocks(&self) -> impl Iterator<Item = &'static Block> {
@@ -184,6 +222,7 @@ impl ClassStats {
             unmatched: self.rare.unmatched.load(Ordering::Relaxed),
             clock_anomalies: self.rare.clock_anomalies.load(Ordering::Relaxed),
             unblamed: self.rare.unblamed.load(Ordering::Relaxed),
+            pairs: self.pairs().lock().clone(),
         }
     }
 }
@@ -234,11 +273,73 @@ pub(crate) struct ClassTotals {
     pub(crate) unmatched: u64,
     pub(crate) clock_anomalies: u64,
     pub(crate) unblamed: u64,
+    pub(crate) pairs: Vec<Pair>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a thread does with each sample of its own.
+    fn record(samples: &Samples, ns: u64) {
+        let previous = samples.pending();
+        if !previous.is_some_and(|previous| samples.record_fast(previous, ns, || ())) {
+            samples.record(ns, || ());
+        }
+    }
+
+    fn totals(samples: &Samples) -> Totals {
+        let mut totals = Totals::new();
+        samples.read(&mut totals, &mut Scratch::new(), || ());
+        totals
+    }
+
+    #[test]
+    fn the_fast_way_to_record_and_the_other_one_agree() {
+        let edges = [
+            0,
+            1,
+            2,
+            1 << 20,
+            1 << 40,
+            (1 << 40) + 1,
+            1 << 50,
+            u64::MAX - 1,
+        ];
+        let (fast, slow) = (Samples::new(), Samples::new());
+        for ns in edges
+            .into_iter()
+            .flat_map(|edge| [edge, 100, edge, edge / 3])
+        {
+            record(&fast, ns);
+            slow.record(ns, || ());
+            assert_eq!(totals(&fast), totals(&slow));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_carried_or_saturates() {
+        let samples = Samples::new();
+        // All but one that fit a bucket.
+        for shift in 0..32 {
+            samples.record_for_many(100, shift, || ());
+        }
+        samples.record(100, || ());
+        record(&samples, 100);
+        record(&samples, 100);
+        let full = totals(&samples);
+        assert_eq!(full.count, (1 << 32) + 2);
+        assert_eq!(full.buckets[bucket_of(100)], full.count);
+        assert_eq!(full.sum, 100 * u128::from(full.count));
+
+        let samples = Samples::new();
+        for _ in 0..3 {
+            record(&samples, u64::MAX - 1);
+            record(&samples, 5);
+        }
+        assert_eq!(totals(&samples).sum, u128::from(u64::MAX) + 5);
+        assert_eq!(totals(&samples).count, 6);
+    }
 
     #[test]
     fn memory_is_as_documented() {
@@ -248,12 +349,13 @@ mod tests {
             size_of::<LockClass>()
         );
         let stripe = size_of::<Stripe>();
-        assert!(stripe <= 2688, "a slot and mode in use: {stripe}");
-        let blocked = size_of::<Samples>();
+        assert!(stripe <= 2624, "a slot and mode in use: {stripe}");
+        let blocked = stripe + size_of::<Samples>() + size_of::<Block>();
+        assert!(blocked <= 4096, "the same once blocked: {blocked}");
+        let own = OWN_MOST / stripe;
         assert!(
-            stripe + blocked <= 4096,
-            "the same once blocked: {}",
-            stripe + blocked
+            own >= 64,
+            "slots and modes in use, one for each slot: {own}"
         );
     }
 }

@@ -71,7 +71,7 @@ impl Scratch {
 }
 
 /// The sum of several [`Samples`], each seen whole.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Totals {
     pub(crate) count: u64,
     pub(crate) sum: u128,

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 pub(crate) const EXCLUSIVE: usize = 64;
 
 /// Slots that threads beyond [`EXCLUSIVE`] share, spread over so many writer locks.
-pub(crate) const SHARED: usize = 8;
+pub(crate) const SHARED: usize = 4;
 
 /// One bit for each exclusive slot that has an owner.
 static TAKEN: AtomicU64 = AtomicU64::new(0);

@@ -1,6 +1,6 @@
 //! A stripe: one lock class, one mode, one thread slot.
 
-use super::contention::{Mark, Pair, Verdict};
+use super::contention::{Mark, Verdict};
 use super::samples::{Samples, Scratch, Totals};
 use super::sites::{Site, SiteTotals, Sites, raise};
 use super::slot::{self, Thread};
@@ -107,9 +107,9 @@ pub(super) const ROWS: [Row; 4] = [Row::Write, Row::Read, Row::Upgradable, Row::
 /// The owner of the slot is the only writer. In a shared slot several threads are: there the
 /// counters take atomic adds and the distributions a lock among their writers.
 ///
-/// Aligned so that its neighbours in memory, which belong to other threads, share no cache line or
-/// pair of lines with it.
-#[repr(C, align(128))]
+/// Aligned so that its neighbours in memory, which belong to other threads, share no cache line
+/// with it.
+#[repr(C, align(64))]
 pub(crate) struct Stripe {
     hold: Samples,
     class: &'static LockClass,
@@ -128,8 +128,6 @@ pub(crate) struct Stripe {
     writers: parking_lot::Mutex<()>,
     /// What acquisitions of this stripe ended by taking a lock that nobody had; nanoseconds.
     hand_over: AtomicU64,
-    /// Whom the holds of this stripe have kept waiting. The owner's lock, but for snapshots.
-    pairs: parking_lot::Mutex<Vec<Pair>>,
     sites: Sites,
 }
 
@@ -148,7 +146,6 @@ impl Stripe {
             blocked: AtomicPtr::new(ptr::null_mut()),
             writers: parking_lot::Mutex::new(()),
             hand_over: AtomicU64::new(0),
-            pairs: parking_lot::Mutex::new(Vec::new()),
             sites: Sites::new(),
         }
     }
@@ -268,8 +265,34 @@ impl Stripe {
     /// Everything that recording a wait needs, got ready before the wait: nothing is allocated or
     /// calibrated once the lock is held.
     pub(crate) fn prepare_to_block(&self) {
-        leak_once(&self.blocked, Samples::new, |_| ());
         clock::calibrate();
+        if self.blocked().is_some() {
+            return;
+        }
+        if self.is_shared() || self.class.stats.reserve(size_of::<Samples>()) {
+            leak_once(&self.blocked, Samples::new, |_| ());
+        } else {
+            self.class
+                .stats
+                .shared_stripe(self.class, self.row, self.slot)
+                .prepare_to_block();
+        }
+    }
+
+    /// Calls `record` as the only writer of the distribution of waits that acquisitions here go to:
+    /// the stripe's own, or where the class had no room for it, that of a shared stripe.
+    fn with_blocked(&self, record: impl FnOnce(&Samples)) {
+        if let Some(blocked) = self.blocked() {
+            self.alone(|| record(blocked));
+        } else {
+            let shared = self
+                .class
+                .stats
+                .shared_stripe(self.class, self.row, self.slot);
+            if let Some(blocked) = shared.blocked() {
+                shared.alone(|| record(blocked));
+            }
+        }
     }
 
     fn blocked(&self) -> Option<&Samples> {
@@ -306,14 +329,20 @@ impl Stripe {
     /// ends the hold.
     pub(crate) fn blamed(&self, site: &'static Site, verdict: &Verdict) {
         let ns = |ticks| clock::nanoseconds(0, ticks).unwrap_or(0);
-        let is_owner = slot::current() == self.slot;
-        let here = match site.location() {
-            Some(location) if !is_owner => self.of(self.row).site(location),
-            _ => site,
-        };
-        let stripe = here.stripe();
+        let stripe = self.of(self.row);
+        let here = stripe.same_line(site);
         stripe.alone(|| add(&here.blame, ns(verdict.total())));
-        verdict.add_to(&mut stripe.pairs.lock(), site.location(), ns);
+        let mut pairs = self.class.stats.pairs().lock();
+        verdict.add_to(&mut pairs, site.location(), ns);
+    }
+
+    /// The row here of the line that `site` is about in the stripe of some thread.
+    fn same_line(&'static self, site: &'static Site) -> &'static Site {
+        match site.location() {
+            _ if ptr::eq(site.stripe(), self) => site,
+            Some(location) => self.site(location),
+            None => self.others(),
+        }
     }
 
     /// Lists a wait at `site` that begins.
@@ -334,16 +363,14 @@ impl Stripe {
         if bounced {
             self.count(&self.contended_bounces);
         }
-        if let Some(blocked) = self.blocked() {
-            let ns = self.nanoseconds(start, end);
-            self.alone(|| {
-                blocked.record(ns, || {
-                    add(&site.contended, 1);
-                    add(&site.blocked_total, ns);
-                    raise(&site.blocked_max, ns);
-                });
+        let ns = self.nanoseconds(start, end);
+        self.with_blocked(|blocked| {
+            blocked.record(ns, || {
+                add(&site.contended, 1);
+                add(&site.blocked_total, ns);
+                raise(&site.blocked_max, ns);
             });
-        }
+        });
     }
 
     /// A sleep that begins: no line, nothing in flight.
@@ -366,18 +393,12 @@ impl Stripe {
     pub(crate) fn released(&self, site: &'static Site, start: u64, end: u64, timing: Timing) {
         slot::here(|thread| thread.last_released.set(Some(site)));
         let stripe = self.of(self.row);
-        let is_owner = ptr::eq(stripe, self);
         flight::released(self.slot, site, start);
         // Found before the row may be replaced.
-        let here = if is_owner {
-            site
-        } else {
-            let here = site
-                .location()
-                .map_or(site, |location| stripe.site(location));
+        let here = stripe.same_line(site);
+        if !ptr::eq(here, site) {
             site.released_elsewhere();
-            here
-        };
+        }
         match timing {
             Timing::Fast | Timing::Exact => {
                 let ns = stripe.nanoseconds(start, end);
@@ -420,7 +441,6 @@ impl Stripe {
         totals.try_failures += self.try_failures.load(Ordering::Relaxed);
         totals.timeouts += self.timeouts.load(Ordering::Relaxed);
         totals.hand_over += self.hand_over.load(Ordering::Relaxed);
-        totals.pairs.extend_from_slice(&self.pairs.lock());
         totals.bounces += self.bounces.load(Ordering::Relaxed);
         totals.contended_bounces += self.contended_bounces.load(Ordering::Relaxed);
     }
@@ -484,7 +504,6 @@ pub(crate) struct RowTotals {
     pub(crate) contended_bounces: u64,
     /// Nanoseconds.
     pub(crate) hand_over: u64,
-    pub(crate) pairs: Vec<Pair>,
     /// By line; the compiler may keep several locations for one.
     pub(crate) sites: Vec<(Option<&'static Location<'static>>, SiteTotals)>,
     scratch: Vec<(Option<&'static Location<'static>>, SiteTotals)>,
@@ -502,7 +521,6 @@ impl RowTotals {
             bounces: 0,
             contended_bounces: 0,
             hand_over: 0,
-            pairs: Vec::new(),
             sites: Vec::new(),
             scratch: Vec::new(),
             sampled_releases: 0,
