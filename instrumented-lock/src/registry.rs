@@ -11,6 +11,7 @@ use crate::class::{Declaration, LockClass, LockKind, OwnSettings, Recording};
 use crate::clock;
 use crate::settings::{HoldTiming, InvalidSetting, Settings};
 use crate::snapshot::{LockSnapshot, Snapshot};
+use crate::stats::Scratch;
 use std::collections::BTreeMap;
 use std::panic::Location;
 use std::ptr;
@@ -124,7 +125,11 @@ pub fn classes() -> Vec<&'static LockClass> {
 /// taken and no thread is stopped, so this works while the program hangs.
 pub fn snapshot() -> Snapshot {
     clock::refine();
-    let locks = classes().into_iter().map(LockSnapshot::of).collect();
+    let mut scratch = Scratch::new();
+    let locks = classes()
+        .into_iter()
+        .map(|class| LockSnapshot::of(class, &mut scratch))
+        .collect();
     let error = REGISTRY.lock().environment_error.clone();
     let environment = error.map(|error| format!("{ENVIRONMENT_VARIABLE}: {error}"));
     let compiled_out = cfg!(not(feature = "stats")).then(|| {

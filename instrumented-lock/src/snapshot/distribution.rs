@@ -45,18 +45,17 @@ impl Distribution {
 
     /// This distribution and `zeros` durations of zero.
     pub(crate) fn with_zeros(&self, zeros: u64) -> Self {
-        let zeros = Distribution {
-            count: zeros,
-            min_ns: (zeros > 0).then_some(0),
-            max_ns: (zeros > 0).then_some(0),
-            buckets: if zeros > 0 {
-                vec![(0, zeros)]
-            } else {
-                Vec::new()
-            },
-            ..Distribution::default()
-        };
-        self.merge(&zeros)
+        let mut all = self.clone();
+        if zeros > 0 {
+            all.count += zeros;
+            all.min_ns = Some(0);
+            all.max_ns = Some(self.max_ns.unwrap_or(0));
+            match all.buckets.first_mut() {
+                Some((0, n)) => *n += zeros,
+                _ => all.buckets.insert(0, (0, zeros)),
+            }
+        }
+        all
     }
 
     /// How many durations were recorded.

@@ -4,7 +4,7 @@ use super::blame::{self, Blame};
 use super::call_site::{self, CallSite};
 use super::{Distribution, Location};
 use crate::class::{LockClass, LockKind};
-use crate::stats::{Mode, RowTotals};
+use crate::stats::{Mode, RowTotals, Scratch};
 use std::time::Duration;
 
 /// The figures of one lock class.
@@ -29,8 +29,8 @@ pub struct LockSnapshot {
 }
 
 impl LockSnapshot {
-    pub(crate) fn of(class: &'static LockClass) -> Self {
-        let totals = class.stats.read();
+    pub(crate) fn of(class: &'static LockClass, scratch: &mut Scratch) -> Self {
+        let totals = class.stats.read(scratch);
         let [write, read, upgradable, sleep] = &totals.rows;
         let modes = [
             (Mode::Write, write),

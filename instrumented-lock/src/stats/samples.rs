@@ -34,9 +34,29 @@ pub(crate) struct Samples {
     max: AtomicU64,
     /// How much of `count` are weights of samples that stand for several.
     weights: AtomicU64,
-    buckets: [AtomicU32; BUCKETS],
+    /// One bit for each [`GROUP`] of buckets that are not all zero: a reader looks at those only.
+    filled: AtomicU32,
     /// How often each bucket has passed 2^32; null until one does (after 4 · 10^9 samples).
     wraps: AtomicPtr<[AtomicU32; BUCKETS]>,
+    buckets: [AtomicU32; BUCKETS],
+}
+
+/// Buckets that a reader looks at together: a cache line of them.
+const GROUP: usize = 16;
+const _: () = assert!(BUCKETS.div_ceil(GROUP) <= 32);
+
+/// The groups of buckets whose bit is set.
+fn groups(filled: u32) -> impl Iterator<Item = Range<usize>> {
+    ones(filled).map(|i| i * GROUP..BUCKETS.min((i + 1) * GROUP))
+}
+
+/// The places of the bits that are set.
+pub(crate) fn ones(mut bits: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = bits.trailing_zeros();
+        bits &= bits.wrapping_sub(1);
+        (lowest < u32::BITS).then_some(lowest as usize)
+    })
 }
 
 /// Where a reader copies to before it knows that the copy is consistent. One serves a whole
@@ -49,8 +69,8 @@ pub(crate) struct Scratch {
     max: u64,
     weights: u64,
     pending: u64,
-    filled: Range<usize>,
-    /// Valid inside `filled`.
+    filled: u32,
+    /// Valid in the groups that are filled.
     buckets: Box<[u64; BUCKETS]>,
 }
 
@@ -64,7 +84,7 @@ impl Scratch {
             max: 0,
             weights: 0,
             pending: NONE,
-            filled: 0..0,
+            filled: 0,
             buckets: Box::new([0; BUCKETS]),
         }
     }
@@ -80,7 +100,8 @@ pub(crate) struct Totals {
     pub(crate) max: u64,
     /// How much of `count` are weights of samples that stand for several.
     pub(crate) weights: u64,
-    pub(crate) buckets: Box<[u64; BUCKETS]>,
+    /// Empty as long as nothing is in them.
+    pub(crate) buckets: Vec<u64>,
 }
 
 impl Totals {
@@ -92,7 +113,7 @@ impl Totals {
             min: u64::MAX,
             max: 0,
             weights: 0,
-            buckets: Box::new([0; BUCKETS]),
+            buckets: Vec::new(),
         }
     }
 
@@ -104,12 +125,14 @@ impl Totals {
         self.min = self.min.min(copy.min);
         self.max = self.max.max(copy.max);
         self.weights += copy.weights;
-        let range = copy.filled.clone();
-        for (bucket, n) in self.buckets[range.clone()]
-            .iter_mut()
-            .zip(&copy.buckets[range])
-        {
-            *bucket += n;
+        if self.buckets.is_empty() && copy.filled != 0 {
+            self.buckets.resize(BUCKETS, 0);
+        }
+        for group in groups(copy.filled) {
+            let sums = &mut self.buckets[group.clone()];
+            for (sum, n) in sums.iter_mut().zip(&copy.buckets[group]) {
+                *sum += n;
+            }
         }
         if copy.pending != NONE {
             self.fold(copy.pending);
@@ -122,6 +145,7 @@ impl Totals {
         self.squares = self.squares.saturating_add(square(ns));
         self.min = self.min.min(ns);
         self.max = self.max.max(ns);
+        self.buckets.resize(BUCKETS, 0);
         self.buckets[bucket_of(ns)] += 1;
     }
 }
@@ -152,6 +176,7 @@ impl Samples {
             min: AtomicU64::new(u64::MAX),
             max: AtomicU64::new(0),
             weights: AtomicU64::new(0),
+            filled: AtomicU32::new(0),
             buckets: std::array::from_fn(|_| AtomicU32::new(0)),
             wraps: AtomicPtr::new(std::ptr::null_mut()),
         }
@@ -184,7 +209,8 @@ impl Samples {
             return false;
         };
         let n = bucket.load(Ordering::Relaxed);
-        if n == u32::MAX {
+        // Its first sample fills a group, and one too many is carried.
+        if n == 0 || n == u32::MAX {
             return false;
         }
         let Some(sum) = self.sum.load(Ordering::Relaxed).checked_add(previous) else {
@@ -242,6 +268,8 @@ impl Samples {
         let place = &self.buckets[bucket];
         let (n, wrapped) = place.load(Ordering::Relaxed).overflowing_add(weight);
         place.store(n, Ordering::Relaxed);
+        let filled = self.filled.load(Ordering::Relaxed) | 1 << (bucket / GROUP);
+        self.filled.store(filled, Ordering::Relaxed);
         if wrapped {
             self.wrap(bucket);
         }
@@ -306,6 +334,13 @@ impl Samples {
         totals.add(scratch);
     }
 
+    /// Has the processor fetch what [`read`](Self::read) is going to look at.
+    pub(crate) fn fetch(&self) -> u64 {
+        let filled = self.filled.load(Ordering::Relaxed);
+        let firsts = groups(filled).map(|group| self.buckets[group.start].load(Ordering::Relaxed));
+        firsts.fold(0, |all, n| all ^ u64::from(n))
+    }
+
     /// What `look` finds while the writer is not in the middle of a record. It is called again
     /// after a try that came to nothing.
     pub(crate) fn whole<T>(&self, mut look: impl FnMut() -> T) -> T {
@@ -334,26 +369,22 @@ impl Samples {
         to.max = self.max.load(Ordering::Relaxed);
         to.weights = self.weights.load(Ordering::Relaxed);
         to.pending = self.pending.load(Ordering::Relaxed);
-        // Only buckets between these two can hold a sample: most stripes fill a few octaves.
-        to.filled = if to.count > 0 && to.min <= to.max {
-            bucket_of(to.min)..bucket_of(to.max) + 1
-        } else {
-            0..0
-        };
-        let range = to.filled.clone();
-        for (to, from) in to.buckets[range.clone()]
-            .iter_mut()
-            .zip(&self.buckets[range.clone()])
-        {
-            *to = u64::from(from.load(Ordering::Relaxed));
+        to.filled = self.filled.load(Ordering::Relaxed);
+        for group in groups(to.filled) {
+            let from = &self.buckets[group.clone()];
+            for (to, from) in to.buckets[group].iter_mut().zip(from) {
+                *to = u64::from(from.load(Ordering::Relaxed));
+            }
         }
         // Acquire: pairs with the store in `wrap`; the table is found zeroed.
         let wraps = self.wraps.load(Ordering::Acquire);
         if !wraps.is_null() {
             // SAFETY: `wrap` leaked the table and nothing frees it.
             let wraps = unsafe { &*wraps };
-            for (to, from) in to.buckets[range.clone()].iter_mut().zip(&wraps[range]) {
-                *to += u64::from(from.load(Ordering::Relaxed)) << 32;
+            for group in groups(to.filled) {
+                for (to, from) in to.buckets[group.clone()].iter_mut().zip(&wraps[group]) {
+                    *to += u64::from(from.load(Ordering::Relaxed)) << 32;
+                }
             }
         }
     }

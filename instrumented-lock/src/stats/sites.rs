@@ -4,10 +4,11 @@
 //! and of which nothing is in flight, is added to the row of the others and makes room: the
 //! expensive ones stay. Every acquisition is in exactly one row.
 
+use super::samples::ones;
 use super::stripe::Stripe;
 use std::panic::Location;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// Lines that a thread keeps apart for a class and mode, besides the row of all others.
 pub(super) const SITES: usize = 10;
@@ -132,16 +133,29 @@ pub(super) fn raise(max: &AtomicU64, ns: u64) {
     }
 }
 
-/// The rows of a stripe; the last is that of the others.
-pub(super) struct Sites([Site; SITES + 1]);
+/// The rows of a stripe.
+#[repr(C)]
+pub(super) struct Sites {
+    /// One bit for each row that a line has, so that a reader need not look at the others: a stripe
+    /// is longer than what is used of it, and a snapshot costs what it has to fetch from memory.
+    used: AtomicU32,
+    others: Site,
+    lines: [Site; SITES],
+}
+
+const _: () = assert!(HOMES <= SITES && SITES <= 32);
 
 impl Sites {
     pub(super) fn new() -> Self {
-        Sites(std::array::from_fn(|_| Site::new()))
+        Sites {
+            used: AtomicU32::new(0),
+            others: Site::new(),
+            lines: std::array::from_fn(|_| Site::new()),
+        }
     }
 
     pub(super) fn belong_to(&self, stripe: &'static Stripe) {
-        for site in &self.0 {
+        for site in self.lines.iter().chain([&self.others]) {
             site.stripe
                 .store(ptr::from_ref(stripe).cast_mut(), Ordering::Relaxed);
         }
@@ -150,14 +164,13 @@ impl Sites {
     /// The row of `location` if it is in its place.
     #[inline(always)]
     pub(super) fn home(&self, location: &'static Location<'static>) -> Option<&Site> {
-        let site = &self.0[home(location)];
+        let site = &self.lines[home(location)];
         ptr::eq(site.location.load(Ordering::Relaxed), location).then_some(site)
     }
 
     /// The row of `location`, wherever it is.
     pub(super) fn find(&self, location: &'static Location<'static>) -> Option<&Site> {
-        let (_, lines) = self.split();
-        lines
+        self.lines
             .iter()
             .find(|site| ptr::eq(site.location.load(Ordering::Relaxed), location))
     }
@@ -166,52 +179,49 @@ impl Sites {
     /// line, else that of the others. The caller is the only writer, and what happens here a reader
     /// sees whole or not at all.
     pub(super) fn claim(&self, location: &'static Location<'static>, may_replace: bool) -> &Site {
-        let (others, lines) = self.split();
-        let is_free = |site: &&Site| site.location.load(Ordering::Relaxed).is_null();
-        let home = &lines[home(location)];
-        let free = Some(home)
+        let is_free = |i: &usize| self.lines[*i].location.load(Ordering::Relaxed).is_null();
+        let free = Some(home(location))
             .filter(is_free)
-            .or_else(|| lines.iter().find(is_free));
+            .or_else(|| (0..SITES).find(is_free));
         let replaced = || {
-            let idle = lines
-                .iter()
-                .filter(|site| may_replace && !site.is_in_flight());
-            let cheapest = idle.min_by_key(|site| site.cost())?;
-            cheapest.fold_into(others);
+            let is_idle = |i: &usize| may_replace && !self.lines[*i].is_in_flight();
+            let idle = (0..SITES).filter(is_idle);
+            let cheapest = idle.min_by_key(|&i| self.lines[i].cost())?;
+            self.lines[cheapest].fold_into(&self.others);
             Some(cheapest)
         };
-        match free.or_else(replaced) {
-            Some(site) => {
-                let location = ptr::from_ref(location).cast_mut();
-                site.location.store(location, Ordering::Relaxed);
-                site
-            }
-            None => others,
-        }
+        let Some(i) = free.or_else(replaced) else {
+            return &self.others;
+        };
+        let used = self.used.load(Ordering::Relaxed);
+        self.used.store(used | 1 << i, Ordering::Relaxed);
+        let location = ptr::from_ref(location).cast_mut();
+        self.lines[i].location.store(location, Ordering::Relaxed);
+        &self.lines[i]
     }
 
     /// The row of the others.
     #[inline(always)]
     pub(super) fn others(&self) -> &Site {
-        self.split().0
+        &self.others
+    }
+
+    /// The rows that may have been used.
+    fn used(&self) -> impl Iterator<Item = &Site> {
+        let used = ones(self.used.load(Ordering::Relaxed));
+        used.map(|i| &self.lines[i]).chain([&self.others])
     }
 
     /// Acquisitions in all rows.
     pub(super) fn acquisitions(&self) -> u64 {
         let count = |site: &Site| site.acquisitions.load(Ordering::Relaxed);
-        self.0.iter().map(count).sum()
-    }
-
-    #[inline(always)]
-    fn split(&self) -> (&Site, &[Site]) {
-        let [lines @ .., others] = &self.0;
-        (others, lines)
+        self.used().map(count).sum()
     }
 
     /// Copies every row that has been used.
     pub(super) fn copy(&self, to: &mut Vec<(Option<&'static Location<'static>>, SiteTotals)>) {
         to.clear();
-        let used = self.0.iter().map(|site| (site.location(), site.copy()));
+        let used = self.used().map(|site| (site.location(), site.copy()));
         to.extend(used.filter(|(_, totals)| totals.acquisitions + totals.releases > 0));
     }
 }

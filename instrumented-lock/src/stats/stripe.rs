@@ -111,10 +111,10 @@ pub(super) const ROWS: [Row; 4] = [Row::Write, Row::Read, Row::Upgradable, Row::
 /// with it.
 #[repr(C, align(64))]
 pub(crate) struct Stripe {
-    hold: Samples,
+    // What a snapshot reads lies together, the buckets last: fetching it is what a snapshot costs.
     class: &'static LockClass,
-    row: Row,
     slot: usize,
+    row: Row,
     /// Acquisitions by another thread than the last one that had the lock, and how many of those
     /// had to block.
     bounces: AtomicU64,
@@ -123,12 +123,13 @@ pub(crate) struct Stripe {
     timeouts: AtomicU64,
     /// Releases of holds whose timing was not exact.
     sampled_releases: AtomicU64,
+    /// What acquisitions of this stripe ended by taking a lock that nobody had; nanoseconds.
+    hand_over: AtomicU64,
     /// Made before the first wait.
     blocked: AtomicPtr<Samples>,
     writers: parking_lot::Mutex<()>,
-    /// What acquisitions of this stripe ended by taking a lock that nobody had; nanoseconds.
-    hand_over: AtomicU64,
     sites: Sites,
+    hold: Samples,
 }
 
 impl Stripe {
@@ -420,6 +421,11 @@ impl Stripe {
     /// The calling thread's stripe of the same class for another row.
     pub(crate) fn of(&self, row: Row) -> &'static Stripe {
         self.class.stats.stripe(self.class, row)
+    }
+
+    /// Has the processor fetch what a snapshot is going to look at.
+    pub(super) fn fetch(&self) -> u64 {
+        self.timeouts.load(Ordering::Relaxed) ^ self.sites.acquisitions() ^ self.hold.fetch()
     }
 
     pub(super) fn read_distributions(&self, totals: &mut RowTotals, scratch: &mut Scratch) {
