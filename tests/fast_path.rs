@@ -2,7 +2,7 @@
 //! where it meets the longer ones.
 
 use instrumented_lock::{
-    InFlightState, LockSnapshot, Mutex, MutexGuard, RwLock, clock, instrumented, registry,
+    CallSite, InFlightState, LockSnapshot, Mutex, MutexGuard, RwLock, clock, instrumented, registry,
 };
 use instrumented_lock_tests::{figures, figures_in};
 use std::hint::black_box;
@@ -30,9 +30,9 @@ fn check(lock: &LockSnapshot) {
         let in_buckets: u64 = hold.buckets().map(|(_, n)| n).sum();
         assert_eq!(in_buckets, hold.count(), "{mode:?}");
         let of_mode = || lock.call_sites().iter().filter(|site| site.mode() == mode);
-        let by_site: Duration = of_mode().map(instrumented_lock::CallSite::hold_total).sum();
+        let by_site: Duration = of_mode().map(CallSite::hold_total).sum();
         assert_eq!(by_site, hold.sum(), "{mode:?}");
-        let longest = of_mode().map(instrumented_lock::CallSite::hold_max).max();
+        let longest = of_mode().map(CallSite::hold_max).max();
         assert_eq!(longest.unwrap_or_default(), hold.max().unwrap_or_default());
         assert!(hold.min() <= hold.mean() && hold.mean() <= hold.max());
     }
@@ -65,9 +65,9 @@ fn many_threads_lose_nothing_under_continuous_snapshots() {
             })
         });
         scope.spawn(|| {
-            writers
-                .into_iter()
-                .for_each(|writer| writer.join().unwrap());
+            for writer in writers {
+                writer.join().unwrap();
+            }
             running.store(false, Ordering::Relaxed);
         });
         let mut last = 0;
@@ -93,7 +93,7 @@ fn many_threads_lose_nothing_under_continuous_snapshots() {
     let sites: Vec<_> = lock
         .call_sites()
         .iter()
-        .map(|site| site.acquisitions())
+        .map(CallSite::acquisitions)
         .collect();
     assert_eq!(sites, [all; 4]);
 }
@@ -140,6 +140,8 @@ fn locks_held_together_are_listed_and_struck_out_in_any_order() {
 fn a_guard_that_ends_elsewhere_is_counted_once_and_struck_out() {
     #[instrumented]
     static MOVED: Mutex<u32> = Mutex::new(0);
+    #[instrumented]
+    static MOVED_TOO: Mutex<u32> = Mutex::new(0);
     let _turn = TURN.lock();
     let round = || {
         // The thread that takes the lock has ended when it is released, and another one may have
@@ -154,8 +156,6 @@ fn a_guard_that_ends_elsewhere_is_counted_once_and_struck_out() {
         });
         releaser.join().unwrap();
     };
-    #[instrumented]
-    static MOVED_TOO: Mutex<u32> = Mutex::new(0);
     (0..100).for_each(|_| round());
     let snapshot = registry::snapshot();
     for name in ["MOVED", "MOVED_TOO"] {

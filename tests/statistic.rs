@@ -74,9 +74,9 @@ fn a_hundred_threads_lose_nothing_while_it_is_read() {
                 assert!(seen.sum() >= Duration::from_nanos(10 * seen.count()));
             }
         });
-        writers
-            .into_iter()
-            .for_each(|writer| writer.join().unwrap());
+        for writer in writers {
+            writer.join().unwrap();
+        }
         running.store(false, Ordering::Relaxed);
     });
     let all = statistic.distribution();

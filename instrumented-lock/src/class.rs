@@ -7,7 +7,8 @@
 use crate::clock;
 use crate::registry;
 use crate::settings::HoldTiming;
-use crate::stats::{ClassStats, Timing, one_in};
+use crate::stats::slot::Thread;
+use crate::stats::{ClassStats, Timing};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -202,7 +203,7 @@ impl LockClass {
 
     /// How to record the hold that starts now, and whether its line counts; `None` where the locks
     /// are not observed.
-    pub(crate) fn recording(&self) -> Option<(Timing, bool)> {
+    pub(crate) fn recording(&self, thread: &Thread) -> Option<(Timing, bool)> {
         let state = self.state();
         let shift = match state {
             NEW | OFF => return None,
@@ -211,10 +212,19 @@ impl LockClass {
         };
         let timing = match shift {
             0 => Timing::Exact,
-            shift if one_in(shift) => Timing::ForMany(shift),
+            shift if thread.sampling.one_in(shift) => Timing::ForMany(shift),
             _ => Timing::Untimed,
         };
         Some((timing, state != WITHOUT_SITES && state & ALL_LINES_ONE == 0))
+    }
+
+    /// Where not all holds are timed, the binary logarithm of how many one stands for, and whether
+    /// lines count.
+    #[inline(always)]
+    pub(crate) fn sampled(&self) -> Option<(u8, bool)> {
+        let state = self.state();
+        (state > OTHERWISE && state & SHIFT > 0)
+            .then_some((state & SHIFT, state & ALL_LINES_ONE == 0))
     }
 
     pub(crate) fn is_enrolled(&self) -> bool {

@@ -40,7 +40,7 @@ pub struct HoldTiming {
 }
 
 /// One in 2^20; with more, a sample would stand for more than most locks see.
-const MOST: u8 = 20;
+pub(crate) const MOST_SHIFT: u8 = 20;
 
 impl HoldTiming {
     /// Every hold is timed: two clock reads for each.
@@ -53,7 +53,7 @@ impl HoldTiming {
     /// Where `n` is not a power of two from 1 to 1,048,576.
     pub fn one_in(n: u32) -> Result<HoldTiming, InvalidSetting> {
         let shift = u8::try_from(n.trailing_zeros()).unwrap_or(u8::MAX);
-        if n.is_power_of_two() && shift <= MOST {
+        if n.is_power_of_two() && shift <= MOST_SHIFT {
             Ok(HoldTiming { shift })
         } else {
             Err(InvalidSetting(format!("1/{n}")))

@@ -1,7 +1,7 @@
 //! What a guard carries.
 
 use crate::clock;
-use crate::stats::{Row, Site, Timing};
+use crate::stats::{NEVER, Row, Site, Timing};
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
@@ -52,9 +52,6 @@ pub(super) struct Observed {
     at: u64,
 }
 
-/// A stamp that no clock reaches: no age, no duration.
-pub(super) const NEVER: u64 = u64::MAX;
-
 // SAFETY: the pointer is a `&'static Site`, and sites are shared between threads.
 unsafe impl Send for Observed {}
 // SAFETY: as above.
@@ -70,15 +67,6 @@ const EXACT: usize = TAGS - 1;
 const _: () = assert!(align_of::<Site>() > TAGS);
 
 impl Observed {
-    /// An acquisition on the fast path.
-    #[inline(always)]
-    pub(super) fn fast_at(site: &'static Site, at: u64) -> Self {
-        Observed {
-            site: NonNull::from(site),
-            at,
-        }
-    }
-
     #[inline(always)]
     pub(super) fn new(site: &'static Site, timing: Timing, at: u64) -> Self {
         let tag = match timing {
@@ -126,9 +114,13 @@ impl Observed {
         (self.tag() == 0).then(|| (self.site(), self.at))
     }
 
+    pub(super) fn is_untimed(self) -> bool {
+        self.tag() == UNTIMED
+    }
+
     /// The clock at the end of the hold, if it is needed.
     pub(super) fn end(self) -> u64 {
-        if self.tag() == UNTIMED {
+        if self.is_untimed() {
             NEVER
         } else {
             clock::now()
@@ -160,7 +152,7 @@ impl Observed {
     ) -> Observed {
         let stripe = self.site().stripe().of(to);
         let site = stripe.site(location);
-        let at = if self.tag() == UNTIMED { NEVER } else { now };
+        let at = if self.is_untimed() { NEVER } else { now };
         // Struck out and listed in this order: the table of what is in flight is a stack.
         self.ended(now);
         stripe.acquired(site, at, false);

@@ -22,7 +22,9 @@ pub(crate) use thread_id::counting_nested;
 use crate::class::{self, ClassCell, LockClass, LockKind};
 use crate::clock;
 use crate::stats::slot::{self, Thread};
-use crate::stats::{Contention, Row, Site, Timing, Verdict, acquired_fast, released_fast};
+use crate::stats::{
+    Contention, NEVER, Row, Site, Timing, Verdict, acquired_fast, released_fast, released_untimed,
+};
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -189,11 +191,23 @@ impl<R, K: Kinds> Instrumented<R, K> {
             return None;
         }
         let stripe = class.stats.own_stripe(thread, row)?;
-        if state == class::EXACT {
-            stripe.home(location)
-        } else {
-            Some(stripe.others())
+        stripe.row_of(location, state == class::EXACT)
+    }
+
+    /// Where to count an acquisition that is only counted, where that is as easily said: one of those
+    /// that are passed over where not all holds are timed.
+    #[inline(always)]
+    fn observe_untimed(&self, thread: &Thread, row: Row, location: Line) -> Option<&'static Site> {
+        if cfg!(not(feature = "stats")) {
+            return None;
         }
+        let class = self.class.resolved()?;
+        let (shift, call_sites) = class.sampled()?;
+        let site = class
+            .stats
+            .own_stripe(thread, row)?
+            .row_of(location, call_sites)?;
+        thread.sampling.passes_over(shift).then_some(site)
     }
 
     /// Where and how to record, or `None` where recording is off. Finds a lock's class, and makes
@@ -203,7 +217,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             return None;
         }
         let class = self.class.class(kind);
-        let (timing, call_sites) = class.recording()?;
+        let (timing, call_sites) = slot::here(|thread| class.recording(thread))?;
         let stripe = class.stats.stripe(class, row);
         let site = if call_sites {
             stripe.site(location)
@@ -215,23 +229,26 @@ impl<R, K: Kinds> Instrumented<R, K> {
 
     /// Counts an acquisition that did not have to wait, on the fast path.
     #[inline(always)]
-    fn acquired_fast(&self, thread: &Thread, site: &'static Site) -> Observed {
+    fn acquired_fast(&self, thread: &Thread, site: &'static Site, timing: Timing) -> Observed {
         if self.bounced(thread) {
             site.stripe().bounced();
         }
-        let at = clock::counter_now();
+        let at = match timing {
+            Timing::Untimed => NEVER,
+            _ => clock::counter_now(),
+        };
         acquired_fast(thread, site, at);
         if self.contention().is_any() {
             self.overtook(site, at);
         }
-        Observed::fast_at(site, at)
+        Observed::new(site, timing, at)
     }
 
     /// Counts an acquisition that did not have to wait.
     fn acquired(&self, site: &'static Site, timing: Timing) -> Observed {
         let bounced = slot::here(|thread| self.bounced(thread));
         let at = match timing {
-            Timing::Untimed => held::NEVER,
+            Timing::Untimed => NEVER,
             Timing::Fast | Timing::Exact | Timing::ForMany(_) => clock::now(),
         };
         site.stripe().acquired(site, at, bounced);
@@ -246,7 +263,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     #[inline(never)]
     fn overtook(&self, site: &'static Site, at: u64) {
         let stripe = site.stripe();
-        let now = if at == held::NEVER { clock::now() } else { at };
+        let now = if at == NEVER { clock::now() } else { at };
         let (hand_over, mark) = self.contention().overtake(stripe.row(), now);
         stripe.handed_over(hand_over);
         stripe.note_mark(site, at, mark);
@@ -259,11 +276,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     fn verdict(&self, site: &'static Site, at: u64, end: u64) -> Option<Verdict> {
         let stripe = site.stripe();
         let mark = stripe.mark_of(site, at);
-        let end = if end == held::NEVER {
-            clock::now()
-        } else {
-            end
-        };
+        let end = if end == NEVER { clock::now() } else { end };
         self.contention().release(stripe.row(), mark, at, end)
     }
 
@@ -299,11 +312,13 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let location = Location::caller();
         slot::here(|thread| {
             let Some(site) = self.observe_fast(thread, row, location) else {
-                return self.acquire_otherwise(kind, row, location, now, wait);
+                return self.acquire_otherwise(thread, kind, row, location, now, wait);
             };
             match now(&self.raw) {
-                Some(inner) => Held::observed(inner, self.acquired_fast(thread, site)),
-                None => self.acquire_waiting(site, wait),
+                Some(inner) => {
+                    Held::observed(inner, self.acquired_fast(thread, site, Timing::Fast))
+                }
+                None => self.acquire_waiting(site, Timing::Fast, wait),
             }
         })
     }
@@ -314,20 +329,34 @@ impl<R, K: Kinds> Instrumented<R, K> {
     #[inline(never)]
     fn acquire_otherwise<G>(
         &self,
+        thread: &Thread,
         kind: LockKind,
         row: Row,
         location: Line,
         now: impl FnOnce(&R) -> Option<G>,
         wait: impl FnOnce(&R) -> G,
     ) -> Held<G> {
+        if let Some(site) = self.observe_untimed(thread, row, location) {
+            return match now(&self.raw) {
+                Some(inner) => {
+                    Held::observed(inner, self.acquired_fast(thread, site, Timing::Untimed))
+                }
+                None => self.acquire_waiting(site, Timing::Untimed, wait),
+            };
+        }
         let held = self.acquire_unless(kind, row, location, now, |raw| Some(wait(raw)));
         held.unwrap_or_else(|| unreachable!("waiting without a limit does not give up"))
     }
 
     #[cold]
     #[inline(never)]
-    fn acquire_waiting<G>(&self, site: &'static Site, wait: impl FnOnce(&R) -> G) -> Held<G> {
-        let held = self.acquire_blocking(site, Timing::Fast, |raw| Some(wait(raw)));
+    fn acquire_waiting<G>(
+        &self,
+        site: &'static Site,
+        timing: Timing,
+        wait: impl FnOnce(&R) -> G,
+    ) -> Held<G> {
+        let held = self.acquire_blocking(site, timing, |raw| Some(wait(raw)));
         held.unwrap_or_else(|| unreachable!("waiting without a limit does not give up"))
     }
 
@@ -407,13 +436,12 @@ impl<R, K: Kinds> Instrumented<R, K> {
             let Some(site) = self.observe_fast(thread, row, location) else {
                 return self.try_acquire_otherwise(kind, row, location, now);
             };
-            match now(&self.raw) {
-                Some(inner) => Some(Held::observed(inner, self.acquired_fast(thread, site))),
-                None => {
-                    site.stripe().try_failed();
-                    None
-                }
-            }
+            let Some(inner) = now(&self.raw) else {
+                site.stripe().try_failed();
+                return None;
+            };
+            let observed = self.acquired_fast(thread, site, Timing::Fast);
+            Some(Held::observed(inner, observed))
         })
     }
 
@@ -466,6 +494,10 @@ impl<R, K: Kinds> Instrumented<R, K> {
     #[inline(never)]
     fn release_otherwise<G>(&self, observed: Observed, inner: G, unlock: impl FnOnce(&R, G)) {
         let (site, at) = (observed.site(), observed.at());
+        if observed.is_untimed() && !self.contention().is_any() {
+            unlock(&self.raw, inner);
+            return slot::here(|thread| released_untimed(thread, site));
+        }
         let end = observed.end();
         let verdict = if self.contention().is_any() {
             self.verdict(site, at, end)

@@ -17,15 +17,17 @@ mod sync;
 pub(crate) use contention::{Contention, Pair, Verdict};
 pub(crate) use histogram::{BUCKETS, bucket_of, middle, upper_bound};
 pub(crate) use samples::{Samples, Scratch, Totals};
-pub(crate) use sampling::one_in;
 pub(crate) use sites::{Site, SiteTotals};
 pub use stripe::Mode;
-pub(crate) use stripe::{Row, RowTotals, Stripe, Timing, acquired_fast, released_fast};
+pub(crate) use stripe::{
+    NEVER, Row, RowTotals, Stripe, Timing, acquired_fast, released_fast, released_untimed,
+};
 
 use crate::class::LockClass;
 use crossbeam_utils::CachePadded;
 use slot::{EXCLUSIVE, SHARED, Thread};
 use std::hint::black_box;
+use std::panic::RefUnwindSafe;
 use std::ptr;
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use stripe::ROWS;
@@ -62,6 +64,9 @@ struct Rare {
     /// Whom holds have kept waiting.
     pairs: parking_lot::Mutex<Vec<Pair>>,
 }
+
+// Statistics are whole after a panic: nothing unwinds while they are written.
+impl RefUnwindSafe for Rare {}
 
 /// What a class may take in all, at any number of threads.
 const CLASS_MOST: usize = 256 * 1024;

@@ -1,9 +1,13 @@
 //! Which holds are timed where not all are.
 //!
 //! Each is chosen with the same probability, independently of all others, so a program whose holds
-//! come in a pattern is not seen through a grid. The generator is Marsaglia's 64-bit xorshift
-//! ("Xorshift RNGs", Journal of Statistical Software 8/14, 2003); one for each thread.
+//! come in a pattern is not seen through a grid. What is drawn is how many holds are passed over
+//! until the next one that is timed: then all but that one only count down. Of independent trials
+//! that number is geometrically distributed, floor(ln u / ln(1 − p)) for u uniform in (0, 1]
+//! (Devroye, Non-Uniform Random Variate Generation, 1986, X.2). The generator is Marsaglia's 64-bit
+//! xorshift ("Xorshift RNGs", Journal of Statistical Software 8/14, 2003); one for each thread.
 
+use crate::settings::MOST_SHIFT;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,22 +16,107 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 static SEED: AtomicU64 = AtomicU64::new(STEP);
 
-thread_local! {
-    static STATE: Cell<u64> = const { Cell::new(0) };
+/// What a thread draws from.
+pub(crate) struct Sampling {
+    /// For each shift the holds to be passed over until one is timed; [`UNDRAWN`] at first.
+    gaps: [Cell<u32>; MOST_SHIFT as usize + 1],
+    /// The generator; 0 at first.
+    state: Cell<u64>,
 }
 
-/// Says yes once in 2^`shift` times, at random.
-#[inline]
-pub(crate) fn one_in(shift: u8) -> bool {
-    let mut x = STATE.get();
-    if x == 0 {
-        // Never zero twice in a row: STEP is odd.
-        x = SEED.fetch_add(STEP, Ordering::Relaxed).max(1);
+const UNDRAWN: u32 = u32::MAX;
+
+impl Sampling {
+    pub(super) const fn new() -> Self {
+        Sampling {
+            gaps: [const { Cell::new(UNDRAWN) }; MOST_SHIFT as usize + 1],
+            state: Cell::new(0),
+        }
     }
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    STATE.set(x);
-    // The high bits are the better ones.
-    x >> (64 - u32::from(shift)) == 0
+
+    /// Passes over a hold, of which one in 2^`shift` is timed, if that is so easily said. If not,
+    /// [`one_in`](Self::one_in) says what becomes of it.
+    #[inline(always)]
+    pub(crate) fn passes_over(&self, shift: u8) -> bool {
+        let gap = &self.gaps[usize::from(shift)];
+        let left = gap.get();
+        let passes = left != 0 && left != UNDRAWN;
+        if passes {
+            gap.set(left - 1);
+        }
+        passes
+    }
+
+    /// Says yes once in 2^`shift` times, at random.
+    pub(crate) fn one_in(&self, shift: u8) -> bool {
+        let gap = &self.gaps[usize::from(shift)];
+        if gap.get() == UNDRAWN {
+            gap.set(self.draw(shift));
+        }
+        if self.passes_over(shift) {
+            return false;
+        }
+        gap.set(self.draw(shift));
+        true
+    }
+
+    fn draw(&self, shift: u8) -> u32 {
+        let mut x = self.state.get();
+        if x == 0 {
+            // Never zero twice in a row: STEP is odd.
+            x = SEED.fetch_add(STEP, Ordering::Relaxed).max(1);
+        }
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.state.set(x);
+        // In (0, 1], of the high bits, which are the better ones.
+        let uniform = ((x >> 11) + 1) as f64 / (1u64 << 53) as f64;
+        let p = 1.0 / f64::from(1u32 << shift);
+        let gap = (uniform.ln() / (-p).ln_1p()).floor();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "at most 37 · 2^20"
+        )]
+        let gap = gap as u32;
+        gap
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_have_mean_and_variance_of_independent_trials() {
+        for shift in [1u8, 3, 6] {
+            let sampling = Sampling::new();
+            let n = 200_000;
+            let gaps: Vec<f64> = (0..n).map(|_| f64::from(sampling.draw(shift))).collect();
+            let mean = gaps.iter().sum::<f64>() / f64::from(n);
+            let scatter = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>();
+            let variance = scatter / f64::from(n);
+            let p = 1.0 / f64::from(1 << shift);
+            let expected = (1.0 - p) / p;
+            // Five standard errors of the mean; the variance's are wider.
+            let tolerance = 5.0 * (expected / p / f64::from(n)).sqrt();
+            assert!(
+                (mean - expected).abs() < tolerance,
+                "{shift}: {mean}, not {expected}"
+            );
+            assert!(
+                (variance / (expected / p) - 1.0).abs() < 0.05,
+                "{shift}: {variance}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_in_so_many_is_chosen_whichever_way_it_is_asked() {
+        let sampling = Sampling::new();
+        let chosen = (0..640_000).filter(|_| !sampling.passes_over(6) && sampling.one_in(6));
+        let chosen = chosen.count();
+        assert!((9_500..10_500).contains(&chosen), "{chosen}");
+    }
 }

@@ -7,6 +7,7 @@
 
 use super::Site;
 use super::flight::{self, Table};
+use super::sampling::Sampling;
 use crate::clock;
 use std::cell::Cell;
 use std::ptr;
@@ -38,6 +39,7 @@ pub(crate) struct Thread {
     /// The row of the hold that this thread ended last: where `lock_api` locks again what it has
     /// just unlocked, the line is the one that locked before.
     pub(super) last_released: Cell<Option<&'static Site>>,
+    pub(crate) sampling: Sampling,
 }
 
 /// Not a slot: no table is that long.
@@ -52,6 +54,7 @@ thread_local! {
             id: Cell::new(0),
             table: Cell::new(None),
             last_released: Cell::new(None),
+            sampling: Sampling::new(),
         }
     };
 

@@ -69,6 +69,9 @@ fn is_inside_lock_api(location: &Location<'_>) -> bool {
             .any(|name| file.ends_with(name))
 }
 
+/// A stamp that no clock reaches, of a hold that is not timed: no age, no duration.
+pub(crate) const NEVER: u64 = u64::MAX;
+
 /// How a hold is recorded. Decided when it starts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Timing {
@@ -170,14 +173,19 @@ impl Stripe {
         }
     }
 
-    /// The row of the line that acquires, if it is in its place. In a stripe of the thread's own
-    /// slot.
+    /// The row of the line that acquires, if it is in its place; with `call_sites` off that of all
+    /// lines. In a stripe of the thread's own slot.
     #[inline(always)]
-    pub(crate) fn home(
+    pub(crate) fn row_of(
         &'static self,
         location: &'static Location<'static>,
+        call_sites: bool,
     ) -> Option<&'static Site> {
-        self.sites.home(location)
+        if call_sites {
+            self.sites.home(location)
+        } else {
+            Some(self.sites.others())
+        }
     }
 
     /// The row of the line that acquires.
@@ -459,6 +467,21 @@ pub(crate) fn acquired_fast(thread: &Thread, site: &'static Site, at: u64) {
         flight::hold_here(table, site, at);
     }
     count_here(&site.acquisitions);
+}
+
+/// The end of a hold at `site` that is only counted.
+pub(crate) fn released_untimed(thread: &Thread, site: &'static Site) {
+    let entry = thread
+        .table
+        .get()
+        .and_then(|table| flight::first(table, site, NEVER));
+    let Some(entry) = entry else {
+        return site.stripe().released(site, NEVER, NEVER, Timing::Untimed);
+    };
+    entry.strike();
+    thread.last_released.set(Some(site));
+    count_here(&site.stripe().sampled_releases);
+    count_here(&site.releases);
 }
 
 /// The end of a hold at `site` that was fast to acquire. It is recorded in the stripe of the thread
