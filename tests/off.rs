@@ -5,7 +5,7 @@
 
 use instrumented_lock::{
     Condvar, FairMutex, Mutex, MutexGuard, RecursiveRwLock, ReentrantMutex, RwLock,
-    RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, instrumented, registry,
+    RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, budget, instrumented, registry,
 };
 use std::mem::{align_of, size_of};
 
@@ -78,4 +78,18 @@ fn a_snapshot_is_empty_and_says_why() {
         table.contains("recording is off") && table.contains("feature `stats`"),
         "{table}"
     );
+}
+
+#[test]
+fn a_budget_counts_nothing_and_holds() {
+    let annotated = Annotated::default();
+    let add = || budget::handle().run(|| *annotated.mutex.lock() += 1);
+    let used = budget::measure(add);
+    assert_eq!(
+        (used.acquisitions("Annotated::mutex"), used.total()),
+        (0, 0)
+    );
+    budget::assert_at_most!(0, "Annotated::mutex", || add());
+    budget::assert_at_most!(used, { "Annotated::mutex" => 0, "nobody's" => 0 });
+    assert_eq!(*annotated.mutex.lock(), 2);
 }

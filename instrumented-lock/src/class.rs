@@ -91,6 +91,9 @@ pub(crate) const WITHOUT_SITES: u8 = 3;
 const OTHERWISE: u8 = 0x20;
 const SHIFT: u8 = 0x1f;
 const ALL_LINES_ONE: u8 = 0x40;
+/// Together with any of these but [`NEW`]: somebody measures acquisitions, whatever is recorded. No
+/// state with it is one of the fast path.
+const MEASURED: u8 = 0x80;
 
 /// What the locks of a class record.
 #[derive(Clone, Copy, Debug)]
@@ -198,13 +201,13 @@ impl LockClass {
     /// Whether its locks are observed.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
-        self.state() > OFF
+        self.state() & !MEASURED > OFF
     }
 
     /// How to record the hold that starts now, and whether its line counts; `None` where the locks
     /// are not observed.
     pub(crate) fn recording(&self, thread: &Thread) -> Option<(Timing, bool)> {
-        let state = self.state();
+        let state = self.state() & !MEASURED;
         let shift = match state {
             NEW | OFF => return None,
             EXACT | WITHOUT_SITES => 0,
@@ -223,7 +226,7 @@ impl LockClass {
     #[inline(always)]
     pub(crate) fn sampled(&self) -> Option<(u8, bool)> {
         let state = self.state();
-        (state > OTHERWISE && state & SHIFT > 0)
+        ((OTHERWISE..MEASURED).contains(&state) && state & SHIFT > 0)
             .then_some((state & SHIFT, state & ALL_LINES_ONE == 0))
     }
 
@@ -231,7 +234,12 @@ impl LockClass {
         self.state() != NEW
     }
 
-    pub(crate) fn switch(&self, recording: Option<Recording>) {
+    /// Whether acquisitions are [noted](crate::stats::note).
+    pub(crate) fn is_measured(&self) -> bool {
+        self.state() & MEASURED != 0
+    }
+
+    pub(crate) fn switch(&self, recording: Option<Recording>, is_measured: bool) {
         let state = match recording {
             None => OFF,
             Some(Recording { timing, call_sites }) => {
@@ -243,7 +251,8 @@ impl LockClass {
                 }
             }
         };
-        self.state.store(state, Ordering::Relaxed);
+        let measured = if is_measured { MEASURED } else { 0 };
+        self.state.store(state | measured, Ordering::Relaxed);
     }
 }
 

@@ -17,6 +17,7 @@
 //! | [`Statistic`] | a distribution of one's own, recorded in the same way |
 //! | [`Snapshot::advice`] | what the figures mean, in sentences |
 //! | [`report`] | snapshots for people and programs |
+//! | [`budget`] | how often a piece of code takes which lock, as an assertion for tests |
 //! | [`clock`] | where time comes from; a mock for tests |
 //! | [`raw`] | the instrumentation itself, around any `lock_api` raw lock |
 //!
@@ -109,6 +110,7 @@
 #[path = "private.rs"]
 pub mod __private;
 mod advice;
+pub mod budget;
 mod class;
 pub mod clock;
 mod condvar;

@@ -45,10 +45,11 @@ struct Entry {
 impl Entry {
     fn apply(&self, settings: Settings) {
         let is_on = !settings.is_off && !self.own.is_off;
-        self.class.switch(is_on.then(|| Recording {
+        let recording = is_on.then(|| Recording {
             timing: self.own.timing.unwrap_or(settings.timing),
             call_sites: self.own.call_sites.unwrap_or(settings.call_sites),
-        }));
+        });
+        self.class.switch(recording, settings.measurements > 0);
     }
 }
 
@@ -184,6 +185,20 @@ pub fn set_call_sites(call_sites: bool) {
 /// The clock reads otherwise than before: classes learn whether their locks can take the fast path.
 pub(crate) fn clock_changed() {
     REGISTRY.lock().change(|_| ());
+}
+
+/// A measurement begins: from here on every class notes its acquisitions.
+pub(crate) fn begin_measurement() {
+    REGISTRY
+        .lock()
+        .change(|settings| settings.measurements += 1);
+}
+
+/// A measurement ends. After the last one classes are what they were.
+pub(crate) fn end_measurement() {
+    REGISTRY
+        .lock()
+        .change(|settings| settings.measurements -= 1);
 }
 
 /// Changes what the class itself says.

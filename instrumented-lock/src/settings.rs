@@ -103,6 +103,8 @@ pub(crate) struct Settings {
     pub(crate) timing: HoldTiming,
     pub(crate) call_sites: bool,
     pub(crate) ordered_clock: bool,
+    /// Measurements of a [budget](crate::budget) that are under way.
+    pub(crate) measurements: usize,
 }
 
 impl Default for Settings {
@@ -112,6 +114,7 @@ impl Default for Settings {
             timing: HoldTiming::EXACT,
             call_sites: true,
             ordered_clock: false,
+            measurements: 0,
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::thresholds::{OF_TIME, SOME, TIME, WAITS};
 use super::{Advice, Confidence};
+use crate::LockKind;
 use crate::report::units::{count, time};
 use crate::snapshot::{CallSite, Distribution, Location, LockSnapshot, ModeSnapshot};
-use crate::{LockKind, Mode};
 use std::time::Duration;
 
 /// One lock, the time that its figures span, and its figures before that time.
@@ -192,14 +192,6 @@ pub(super) fn fold(factor: f64) -> String {
 /// `file:line`, which terminals and editors make a link of.
 pub(super) fn place(location: &Location) -> String {
     format!("{}:{}", location.file(), location.line())
-}
-
-pub(super) fn name_of(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Read => "read",
-        Mode::Write => "write",
-        Mode::Upgradable => "upgradable",
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Rules about how long, how evenly and how often a lock is held.
 
-use super::case::{Case, fold, mean, name_of, percent, place, ratio, share, times};
+use super::case::{Case, fold, mean, percent, place, ratio, share, times};
 use super::thresholds::{
     COST_OF_LOCK, EQUAL, GROWN, GROWN_MUCH, IN_A_ROW, LINES, LONG_TAIL, MANY, OFTEN, SOME, UNEVEN,
     WORTH_SHARING, WORTH_SHORTENING,
@@ -37,7 +37,7 @@ pub(super) fn growth(case: &Case<'_>) -> Option<Advice> {
     let evidence = format!(
         "a {} hold of {at} took {} on average over {} holds before, and {} over {} since, {} as \
          long; together {} more",
-        name_of(now.mode()),
+        now.mode(),
         time(before),
         count(grown.releases_before),
         time(after),
@@ -103,7 +103,7 @@ pub(super) fn uneven(case: &Case<'_>) -> Option<Advice> {
     let mut evidence = format!(
         "{} holds ({}): p50 {}, p99 {}, {} at most",
         count(hold.count()),
-        name_of(mode),
+        mode,
         time(p50),
         time(p99),
         time(hold.max()?),

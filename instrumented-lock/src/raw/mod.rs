@@ -23,7 +23,8 @@ use crate::class::{self, ClassCell, LockClass, LockKind};
 use crate::clock;
 use crate::stats::slot::{self, Thread};
 use crate::stats::{
-    Contention, NEVER, Row, Site, Timing, Verdict, acquired_fast, released_fast, released_untimed,
+    Contention, NEVER, Row, Site, Timing, Verdict, acquired_fast, note, released_fast,
+    released_untimed,
 };
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -381,13 +382,24 @@ impl<R, K: Kinds> Instrumented<R, K> {
         now: impl FnOnce(&R) -> Option<G>,
         wait: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
-        let Some((site, timing)) = self.observe(kind, row, location) else {
-            let inner = now(&self.raw).or_else(|| wait(&self.raw))?;
-            return Some(Held::unobserved(inner));
+        let held = match self.observe(kind, row, location) {
+            None => Held::unobserved(now(&self.raw).or_else(|| wait(&self.raw))?),
+            Some((site, timing)) => match now(&self.raw) {
+                Some(inner) => Held::observed(inner, self.acquired(site, timing)),
+                None => self.acquire_blocking(site, timing, wait)?,
+            },
         };
-        match now(&self.raw) {
-            Some(inner) => Some(Held::observed(inner, self.acquired(site, timing))),
-            None => self.acquire_blocking(site, timing, wait),
+        self.note(row, location);
+        Some(held)
+    }
+
+    /// Notes an acquisition while somebody measures. The fast path need not: it is none then.
+    #[inline]
+    fn note(&self, row: Row, location: Line) {
+        if let Some(class) = self.class.resolved()
+            && class.is_measured()
+        {
+            note(class, row, location);
         }
     }
 
@@ -454,15 +466,19 @@ impl<R, K: Kinds> Instrumented<R, K> {
         now: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
         let observe = self.observe(kind, row, location);
-        let inner = now(&self.raw);
-        let Some((site, timing)) = observe else {
-            return inner.map(Held::unobserved);
+        let held = match (now(&self.raw), observe) {
+            (None, None) => return None,
+            (None, Some((site, _))) => {
+                site.stripe().try_failed();
+                return None;
+            }
+            (Some(inner), None) => Held::unobserved(inner),
+            (Some(inner), Some((site, timing))) => {
+                Held::observed(inner, self.acquired(site, timing))
+            }
         };
-        let Some(inner) = inner else {
-            site.stripe().try_failed();
-            return None;
-        };
-        Some(Held::observed(inner, self.acquired(site, timing)))
+        self.note(row, location);
+        Some(held)
     }
 
     /// Releases with `unlock`, then records the hold. After the unlock the lock may be gone:
@@ -516,6 +532,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     #[inline]
     #[track_caller]
     fn convert<G, H>(&self, held: Held<G>, to: Row, convert: impl FnOnce(&R, G) -> H) -> Held<H> {
+        self.note(to, Location::caller());
         let Some(observed) = held.observed else {
             return Held::unobserved(convert(&self.raw, held.inner));
         };

@@ -216,7 +216,10 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
     unsafe fn upgrade(&self, guard: Self::UpgradableGuard) -> Self::ExclusiveGuard {
         // SAFETY: as for `unlock_shared`.
         match unsafe { self.upgrade_with(guard, |raw, inner| Ok(raw.upgrade(inner))) } {
-            Ok(held) => held,
+            Ok(held) => {
+                self.note(Row::Write, Location::caller());
+                held
+            }
             Err(_) => unreachable!("waiting without a limit does not give up"),
         }
     }
@@ -227,17 +230,22 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
         &self,
         guard: Self::UpgradableGuard,
     ) -> Result<Self::ExclusiveGuard, Self::UpgradableGuard> {
+        let location = Location::caller();
         let Some(observed) = guard.observed else {
             // SAFETY: as for `unlock_shared`.
             let tried = unsafe { self.raw.try_upgrade(guard.inner) };
-            return tried.map(Held::unobserved).map_err(Held::unobserved);
+            return tried
+                .inspect(|_| self.note(Row::Write, location))
+                .map(Held::unobserved)
+                .map_err(Held::unobserved);
         };
         let now = clock::now();
         // SAFETY: as for `unlock_shared`.
         match unsafe { self.raw.try_upgrade(guard.inner) } {
             Ok(inner) => {
+                self.note(Row::Write, location);
                 self.settle(observed, now);
-                let observed = observed.succeed(now, Row::Write, Location::caller());
+                let observed = observed.succeed(now, Row::Write, location);
                 Ok(Held::observed(inner, observed))
             }
             Err(inner) => {
@@ -306,8 +314,10 @@ unsafe impl<R: RawRwLockUpgradeTimed, K: Kinds> RawRwLockUpgradeTimed for Instru
         guard: Self::UpgradableGuard,
         timeout: Self::Duration,
     ) -> Result<Self::ExclusiveGuard, Self::UpgradableGuard> {
+        let location = Location::caller();
         // SAFETY: as for `unlock_shared`.
         unsafe { self.upgrade_with(guard, |raw, inner| raw.try_upgrade_for(inner, timeout)) }
+            .inspect(|_| self.note(Row::Write, location))
     }
 
     #[inline]
@@ -317,7 +327,9 @@ unsafe impl<R: RawRwLockUpgradeTimed, K: Kinds> RawRwLockUpgradeTimed for Instru
         guard: Self::UpgradableGuard,
         timeout: Self::Instant,
     ) -> Result<Self::ExclusiveGuard, Self::UpgradableGuard> {
+        let location = Location::caller();
         // SAFETY: as for `unlock_shared`.
         unsafe { self.upgrade_with(guard, |raw, inner| raw.try_upgrade_until(inner, timeout)) }
+            .inspect(|_| self.note(Row::Write, location))
     }
 }

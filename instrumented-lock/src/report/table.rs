@@ -4,7 +4,7 @@
 //! with their holding time, each as minimum, average, maximum and total; quantiles on top.
 
 use super::units::{count, time};
-use super::who::{self, name_of, shorten, shorten_end};
+use super::who::{self, shorten, shorten_end};
 use crate::snapshot::{Distribution, LockSnapshot, ModeSnapshot, SleepSnapshot, Snapshot};
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -128,7 +128,7 @@ fn narrow(out: &mut String, locks: &[&LockSnapshot], style: Style) {
             line(out, &format!("  {}", shorten(&about, WIDTH - 2)));
         }
         for (mode, figures) in lock.modes().filter(|(_, mode)| is_used(mode)) {
-            let wait = format!("  {:<10} contended wait", name_of(mode));
+            let wait = format!("  {mode:<10} contended wait");
             let wait_row = row(&wait, figures.contended(), figures.blocked());
             line(
                 out,
@@ -226,35 +226,42 @@ fn wide(out: &mut String, locks: &[&LockSnapshot], style: Style) {
     let none = Distribution::default();
     let now = |begun: u64, ended: u64| begun.saturating_sub(ended);
     for lock in locks {
-        let mut print = |mode, wait: &Distribution, n, hold: &Distribution, rest: [u64; 3]| {
-            let mut row = format!(
-                "{:<names$} {mode:<10} {:>9}",
-                lock.name(),
-                count(wait.count())
-            );
-            for cell in cells(wait) {
-                let _ = write!(row, " {cell:>10}");
-            }
-            let _ = write!(row, " {:>12}", count(n));
-            for cell in cells(hold) {
-                let _ = write!(row, " {cell:>10}");
-            }
-            let [now, try_failures, timeouts] = rest.map(count);
-            let _ = write!(
-                row,
-                " {now:>8} {try_failures:>12} {timeouts:>8}  {}",
-                place(lock)
-            );
-            let contended = wait.count() > 0;
-            line(out, &if contended { style.warn(&row) } else { row });
-        };
+        let mut print =
+            |mode: &str, wait: &Distribution, n, hold: &Distribution, rest: [u64; 3]| {
+                let mut row = format!(
+                    "{:<names$} {mode:<10} {:>9}",
+                    lock.name(),
+                    count(wait.count())
+                );
+                for cell in cells(wait) {
+                    let _ = write!(row, " {cell:>10}");
+                }
+                let _ = write!(row, " {:>12}", count(n));
+                for cell in cells(hold) {
+                    let _ = write!(row, " {cell:>10}");
+                }
+                let [now, try_failures, timeouts] = rest.map(count);
+                let _ = write!(
+                    row,
+                    " {now:>8} {try_failures:>12} {timeouts:>8}  {}",
+                    place(lock)
+                );
+                let contended = wait.count() > 0;
+                line(out, &if contended { style.warn(&row) } else { row });
+            };
         for (mode, m) in lock.modes().filter(|(_, mode)| is_used(mode)) {
             let rest = [
                 now(m.acquisitions(), m.releases()),
                 m.try_failures(),
                 m.timeouts(),
             ];
-            print(name_of(mode), m.blocked(), m.acquisitions(), m.hold(), rest);
+            print(
+                &mode.to_string(),
+                m.blocked(),
+                m.acquisitions(),
+                m.hold(),
+                rest,
+            );
         }
         let sleep = lock.sleep();
         if sleep.waits() > 0 {

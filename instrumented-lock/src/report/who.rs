@@ -2,7 +2,6 @@
 
 use super::units::{count, time};
 use crate::snapshot::{CallSite, InFlightState, Location, LockSnapshot, Snapshot};
-use crate::stats::Mode;
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
@@ -47,7 +46,7 @@ pub(super) fn waits_and_blame(out: &mut String, lock: &LockSnapshot) {
 }
 
 fn entry(out: &mut String, label: &str, site: &CallSite, what: &str) {
-    let mode = name_of(site.mode());
+    let mode = site.mode();
     let _ = writeln!(
         out,
         "  {label:<10} {what:<41} {mode} {}",
@@ -71,7 +70,7 @@ pub(super) fn in_flight(out: &mut String, snapshot: &Snapshot) {
             .map_or(String::new(), |thread| format!(" by {thread}"));
         let what = format!("{} {}{thread}", state, time(entry.age()));
         let at = place(entry.location(), 30);
-        let mode = name_of(entry.mode());
+        let mode = entry.mode();
         let head = format!("  {what:<28} {mode:<10} {at:<30} ");
         let lock = shorten(
             entry.lock(),
@@ -87,14 +86,6 @@ pub(super) fn in_flight(out: &mut String, snapshot: &Snapshot) {
 
 fn plural(n: u64, what: &str) -> String {
     format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
-}
-
-pub(super) fn name_of(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Read => "read",
-        Mode::Write => "write",
-        Mode::Upgradable => "upgradable",
-    }
 }
 
 /// `file:line`, which terminals and editors make a link of. A path that is too long loses its

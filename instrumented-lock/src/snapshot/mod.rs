@@ -152,21 +152,10 @@ impl Snapshot {
     /// assert!(snapshot.lock("Ledger::totals").is_none());
     /// ```
     pub fn lock(&self, name: &str) -> Option<&LockSnapshot> {
-        let mut exact = self
-            .locks
-            .iter()
-            .filter(|lock| lock.name() == name)
-            .peekable();
-        if exact.peek().is_some() {
-            return exact.next().filter(|_| exact.next().is_none());
+        match named(&self.locks, name, LockSnapshot::name)[..] {
+            [lock] => Some(lock),
+            _ => None,
         }
-        let is_tail = |lock: &&LockSnapshot| {
-            lock.name()
-                .strip_suffix(name)
-                .is_some_and(|path| path.ends_with("::"))
-        };
-        let mut tails = self.locks.iter().filter(is_tail);
-        tails.next().filter(|_| tails.next().is_none())
     }
 
     /// Who waits and who holds at the moment of the snapshot, longest first. Read without any
@@ -271,6 +260,19 @@ impl fmt::Display for Snapshot {
         };
         f.write_str(&report::table_with(self, options))
     }
+}
+
+/// Those of `all` with this name, or else those whose name ends with `::` and this.
+pub(crate) fn named<'a, T>(all: &'a [T], name: &str, name_of: impl Fn(&T) -> &str) -> Vec<&'a T> {
+    let exact: Vec<_> = all.iter().filter(|one| name_of(one) == name).collect();
+    if !exact.is_empty() {
+        return exact;
+    }
+    let is_tail = |one: &&T| {
+        let path = name_of(one).strip_suffix(name);
+        path.is_some_and(|path| path.ends_with("::"))
+    };
+    all.iter().filter(is_tail).collect()
 }
 
 /// One sentence for each declaration that claims a name another one has. `locks` are sorted.

@@ -2,11 +2,12 @@
 //!
 //! `slot` says which stripe a thread may write, `stripe` what it keeps, `samples` how a
 //! distribution is written and read, `histogram` where the bucket boundaries lie, `sampling` which
-//! holds are timed where not all are.
+//! holds are timed where not all are. `notes` are no statistics: they are what budgets measure.
 
 mod contention;
 pub(crate) mod flight;
 mod histogram;
+mod notes;
 mod samples;
 mod sampling;
 mod sites;
@@ -16,6 +17,7 @@ mod sync;
 
 pub(crate) use contention::{Contention, Pair, Verdict};
 pub(crate) use histogram::{BUCKETS, bucket_of, middle, upper_bound};
+pub(crate) use notes::{Note, Notes, Taking, note};
 pub(crate) use samples::{Samples, Scratch, Totals};
 pub(crate) use sites::{Site, SiteTotals};
 pub use stripe::Mode;

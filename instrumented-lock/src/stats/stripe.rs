@@ -7,6 +7,7 @@ use super::slot::{self, Thread};
 use super::{find, flight, leak_once};
 use crate::class::LockClass;
 use crate::clock;
+use std::fmt;
 use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -22,6 +23,17 @@ pub enum Mode {
     Read,
     /// Shared with readers, and able to become exclusive; one at a time.
     Upgradable,
+}
+
+/// `write`, `read` or `upgradable`.
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Mode::Write => "write",
+            Mode::Read => "read",
+            Mode::Upgradable => "upgradable",
+        })
+    }
 }
 
 /// Adds one to a counter of the calling thread's slot.
@@ -61,7 +73,7 @@ fn add(counter: &AtomicU64, n: u64) {
 
 /// Whether the line is not the user's: in `MutexGuard::unlocked` and its like `lock_api` locks in a
 /// closure, which has a line of its own.
-fn is_inside_lock_api(location: &Location<'_>) -> bool {
+pub(super) fn is_inside_lock_api(location: &Location<'_>) -> bool {
     let file = location.file();
     file.contains("lock_api")
         && ["mutex.rs", "rwlock.rs", "remutex.rs"]
@@ -100,6 +112,15 @@ impl Row {
     /// Whether nobody else has the lock meanwhile.
     pub(crate) fn is_exclusive(self) -> bool {
         matches!(self, Row::Write)
+    }
+
+    pub(super) fn mode(self) -> Mode {
+        match self {
+            Row::Read => Mode::Read,
+            Row::Upgradable => Mode::Upgradable,
+            // Nothing acquires in the row of sleeps.
+            Row::Write | Row::Sleep => Mode::Write,
+        }
     }
 }
 
@@ -165,12 +186,7 @@ impl Stripe {
 
     /// How the lock is acquired that is counted here.
     pub(crate) fn mode(&self) -> Mode {
-        match self.row {
-            Row::Read => Mode::Read,
-            Row::Upgradable => Mode::Upgradable,
-            // Nothing acquires in the row of sleeps.
-            Row::Write | Row::Sleep => Mode::Write,
-        }
+        self.row.mode()
     }
 
     /// The row of the line that acquires, if it is in its place; with `call_sites` off that of all

@@ -1,0 +1,123 @@
+//! What measurements note: each acquisition of the threads that belong to one.
+//!
+//! A thread looks here only while a class [says so](LockClass::is_measured), so nobody pays who does
+//! not measure, and who measures counts the same whatever is recorded.
+
+use super::sites::Site;
+use super::slot;
+use super::stripe::{Mode, Row, is_inside_lock_api};
+use crate::class::LockClass;
+use std::cell::RefCell;
+use std::panic::Location;
+use std::ptr;
+use std::sync::Arc;
+
+thread_local! {
+    /// The measurements that the thread belongs to at the moment, none twice.
+    static ACTIVE: RefCell<Vec<Arc<Notes>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How often one line has acquired a lock of one class in one mode.
+#[derive(Clone, Copy)]
+pub(crate) struct Note {
+    pub(crate) class: &'static LockClass,
+    pub(crate) mode: Mode,
+    pub(crate) location: &'static Location<'static>,
+    pub(crate) acquisitions: u64,
+}
+
+/// The notes of one measurement, in the order in which the lines came first; `None` once it has
+/// ended.
+pub(crate) struct Notes(parking_lot::Mutex<Option<Vec<Note>>>);
+
+impl Notes {
+    pub(crate) fn new() -> Self {
+        Notes(parking_lot::Mutex::new(Some(Vec::new())))
+    }
+
+    /// The measurements that the calling thread belongs to.
+    pub(crate) fn active() -> Vec<Arc<Notes>> {
+        let active = ACTIVE.try_with(|active| active.borrow().clone());
+        active.unwrap_or_default()
+    }
+
+    /// Ends the measurement.
+    pub(crate) fn take(&self) -> Vec<Note> {
+        self.0.lock().take().unwrap_or_default()
+    }
+
+    fn add(&self, new: Note) {
+        if let Some(notes) = &mut *self.0.lock() {
+            // The compiler may keep several locations for a line.
+            let same = notes.iter_mut().find(|note| {
+                ptr::eq(note.class, new.class)
+                    && note.mode == new.mode
+                    && note.location == new.location
+            });
+            match same {
+                Some(note) => note.acquisitions += 1,
+                None => notes.push(new),
+            }
+        }
+    }
+}
+
+/// Notes a successful acquisition with every measurement that the calling thread belongs to.
+pub(crate) fn note(class: &'static LockClass, row: Row, location: &'static Location<'static>) {
+    // A thread that is being torn down belongs to none.
+    let _ = ACTIVE.try_with(|active| {
+        for notes in active.borrow().iter() {
+            notes.add(Note {
+                class,
+                mode: row.mode(),
+                location: user_line(class, location),
+                acquisitions: 1,
+            });
+        }
+    });
+}
+
+/// The line that locked before, where `lock_api` locks again what it has just unlocked.
+fn user_line(
+    class: &'static LockClass,
+    location: &'static Location<'static>,
+) -> &'static Location<'static> {
+    if !is_inside_lock_api(location) {
+        return location;
+    }
+    let last = slot::here(|thread| thread.last_released.get());
+    last.filter(|last| ptr::eq(last.stripe().class(), class))
+        .and_then(Site::location)
+        .unwrap_or(location)
+}
+
+/// The calling thread belongs to further measurements while this lives.
+pub(crate) struct Taking {
+    /// Measurements that it belonged to before.
+    before: usize,
+}
+
+impl Taking {
+    /// `notes` that the thread takes already are not taken twice.
+    pub(crate) fn start(notes: &[Arc<Notes>]) -> Self {
+        let before = ACTIVE.try_with(|active| {
+            let mut active = active.borrow_mut();
+            let before = active.len();
+            for new in notes {
+                if !active.iter().any(|known| Arc::ptr_eq(known, new)) {
+                    active.push(Arc::clone(new));
+                }
+            }
+            before
+        });
+        Taking {
+            before: before.unwrap_or(0),
+        }
+    }
+}
+
+impl Drop for Taking {
+    fn drop(&mut self) {
+        let _ = ACTIVE.try_with(|active| active.borrow_mut().truncate(self.before));
+    }
+}
