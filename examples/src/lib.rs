@@ -2,5 +2,12 @@
 //! `examples/<name>/main.rs`.
 //!
 //! - [`namespace`]: the metadata service of an object store, under load.
+//! - Public reports of lock trouble, reproduced, diagnosed and mended: [`ozone_lock_metrics`],
+//!   [`config_parse`], [`ord_map_cache`], [`hsm_coordinator`]; [`incident`] is what they share.
 
+pub mod config_parse;
+pub mod hsm_coordinator;
+pub mod incident;
 pub mod namespace;
+pub mod ord_map_cache;
+pub mod ozone_lock_metrics;
