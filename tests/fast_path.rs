@@ -2,7 +2,8 @@
 //! where it meets the longer ones.
 
 use instrumented_lock::{
-    CallSite, InFlightState, LockSnapshot, Mutex, MutexGuard, RwLock, clock, instrumented, registry,
+    CallSite, HoldTiming, InFlightState, LockSnapshot, Mutex, MutexGuard, RwLock, clock,
+    instrumented, registry,
 };
 use instrumented_lock_tests::{figures, figures_in};
 use std::hint::black_box;
@@ -225,6 +226,33 @@ fn without_call_sites_all_else_is_recorded() {
     assert!(
         blame + lock.hand_over() > Duration::ZERO,
         "the wait is blamed on a line that is not told"
+    );
+}
+
+#[test]
+fn holds_that_are_only_counted_are_struck_out_whether_they_waited_or_not() {
+    #[instrumented]
+    static COUNTED: Mutex<u32> = Mutex::new(0);
+    let _turn = TURN.lock();
+    registry::set_hold_timing(HoldTiming::one_in(1 << 20).unwrap());
+    let all = 4 * 20_000;
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..20_000).for_each(|_| *COUNTED.lock() += 1));
+        }
+    });
+    registry::set_hold_timing(HoldTiming::EXACT);
+    let snapshot = registry::snapshot();
+    let lock = figures_in(&snapshot, "COUNTED");
+    assert_eq!(
+        (lock.write().acquisitions(), lock.write().releases()),
+        (all, all)
+    );
+    assert!(
+        snapshot
+            .in_flight()
+            .iter()
+            .all(|entry| !entry.lock().ends_with("COUNTED"))
     );
 }
 

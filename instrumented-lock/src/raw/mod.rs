@@ -512,7 +512,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let (site, at) = (observed.site(), observed.at());
         if observed.is_untimed() && !self.contention().is_any() {
             unlock(&self.raw, inner);
-            return slot::here(|thread| released_untimed(thread, site));
+            return slot::here(|thread| released_untimed(thread, site, at));
         }
         let end = observed.end();
         let verdict = if self.contention().is_any() {

@@ -485,14 +485,12 @@ pub(crate) fn acquired_fast(thread: &Thread, site: &'static Site, at: u64) {
     count_here(&site.acquisitions);
 }
 
-/// The end of a hold at `site` that is only counted.
-pub(crate) fn released_untimed(thread: &Thread, site: &'static Site) {
-    let entry = thread
-        .table
-        .get()
-        .and_then(|table| flight::first(table, site, NEVER));
-    let Some(entry) = entry else {
-        return site.stripe().released(site, NEVER, NEVER, Timing::Untimed);
+/// The end of a hold at `site` that is only counted. It is listed as in flight since `start`.
+pub(crate) fn released_untimed(thread: &Thread, site: &'static Site, start: u64) {
+    let table = thread.table.get();
+    let Some(entry) = table.and_then(|table| flight::first(table, site, start)) else {
+        let stripe = site.stripe();
+        return stripe.released(site, start, NEVER, Timing::Untimed);
     };
     entry.strike();
     thread.last_released.set(Some(site));
