@@ -1,36 +1,44 @@
-//! `cargo bench --bench uncontended`: one thread, nobody waits. Floors and instrumented locks in
-//! one criterion group; compare within a run, not between runs.
+//! `cargo bench --bench uncontended`: one thread, nobody waits; and a lock's life from creation to
+//! drop. Compare within a run, not between runs.
 
 #![allow(missing_docs, reason = "criterion's macros make the entry point")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use instrumented_lock::registry;
-use instrumented_lock_benches::{Case, FLOORS, OFF, OURS};
-use std::time::Instant;
+use instrumented_lock_benches::case::Case;
+use instrumented_lock_benches::subject::{EXACT, FLOORS, OURS, PEERS};
+use std::time::{Duration, Instant};
 
-fn bench(group: &mut criterion::BenchmarkGroup<'_, criterion::measurement::WallTime>, case: Case) {
-    group.bench_function(case.name, |b| {
-        b.iter_custom(|n| {
-            let start = Instant::now();
-            (case.run)(n);
-            start.elapsed()
-        });
-    });
-}
+const CASES: [(Case, &str); 6] = [
+    (Case::Mutex, "mutex"),
+    (Case::Read, "read"),
+    (Case::Write, "write"),
+    (Case::Nested, "nested"),
+    (Case::Create, "create"),
+    (Case::CreateAndUse, "create and use"),
+];
 
 fn uncontended(c: &mut Criterion) {
-    let mut group = c.benchmark_group("uncontended");
-    // Each right after its floor: a machine changes its state in the minutes that a run takes.
-    for floor in FLOORS {
-        bench(&mut group, floor);
-        for (case, _) in OURS.into_iter().filter(|(_, of)| *of == floor.name) {
-            bench(&mut group, case);
+    for (case, name) in CASES {
+        let mut group = c.benchmark_group(name);
+        group
+            .warm_up_time(Duration::from_secs(1))
+            .measurement_time(Duration::from_secs(3));
+        // Without what leaves work to a collector: criterion does not wait for it.
+        let peers = PEERS.iter().filter(|peer| peer.drains.is_none());
+        for subject in FLOORS.iter().chain(&OURS).chain(peers) {
+            let run = subject.build(case, 1);
+            subject.set_mode();
+            group.bench_function(subject.title(), |b| {
+                b.iter_custom(|n| {
+                    let start = Instant::now();
+                    run(0, n);
+                    start.elapsed()
+                });
+            });
         }
+        group.finish();
     }
-    registry::set_enabled(false);
-    bench(&mut group, OFF.0);
-    registry::set_enabled(true);
-    group.finish();
+    EXACT.set_mode();
 }
 
 criterion_group!(benches, uncontended);

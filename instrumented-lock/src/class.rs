@@ -81,7 +81,7 @@ pub struct LockClass {
 /// The class is not in the registry yet.
 const NEW: u8 = 0;
 /// Its locks are not observed.
-const OFF: u8 = 1;
+pub(crate) const OFF: u8 = 1;
 /// Everything is recorded, and stamps are plain reads of the counter: what the fast path is for.
 pub(crate) const EXACT: u8 = 2;
 /// The same, but all lines are one.

@@ -104,16 +104,17 @@ impl Observed {
         unsafe { &*site }
     }
 
+    #[inline(always)]
     pub(super) fn at(self) -> u64 {
         self.at
     }
 
-    /// The row and the start of a hold on the fast path.
     #[inline(always)]
-    pub(super) fn fast(self) -> Option<(&'static Site, u64)> {
-        (self.tag() == 0).then(|| (self.site(), self.at))
+    pub(super) fn is_fast(self) -> bool {
+        self.tag() == 0
     }
 
+    #[inline(always)]
     pub(super) fn is_untimed(self) -> bool {
         self.tag() == UNTIMED
     }
@@ -155,7 +156,8 @@ impl Observed {
         let at = if self.is_untimed() { NEVER } else { now };
         // Struck out and listed in this order: the table of what is in flight is a stack.
         self.ended(now);
-        stripe.acquired(site, at, false);
+        stripe.acquired(site, false);
+        stripe.holds(site, || at);
         self.next(site, at)
     }
 }

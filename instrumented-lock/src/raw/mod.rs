@@ -195,6 +195,13 @@ impl<R, K: Kinds> Instrumented<R, K> {
         stripe.row_of(location, state == class::EXACT)
     }
 
+    /// Whether there is nothing to do but to acquire.
+    #[inline(always)]
+    fn is_off(&self) -> bool {
+        let class = self.class.resolved();
+        cfg!(not(feature = "stats")) || class.is_some_and(|class| class.state() == class::OFF)
+    }
+
     /// Where to count an acquisition that is only counted, where that is as easily said: one of those
     /// that are passed over where not all holds are timed.
     #[inline(always)]
@@ -248,12 +255,15 @@ impl<R, K: Kinds> Instrumented<R, K> {
     /// Counts an acquisition that did not have to wait.
     fn acquired(&self, site: &'static Site, timing: Timing) -> Observed {
         let bounced = slot::here(|thread| self.bounced(thread));
-        let at = match timing {
+        let is_waited_for = self.contention().is_any();
+        let stripe = site.stripe();
+        stripe.acquired(site, bounced);
+        // Last, so that the hold has little in it that is not the caller's.
+        let at = stripe.holds(site, || match timing {
             Timing::Untimed => NEVER,
             Timing::Fast | Timing::Exact | Timing::ForMany(_) => clock::now(),
-        };
-        site.stripe().acquired(site, at, bounced);
-        if self.contention().is_any() {
+        });
+        if is_waited_for {
             self.overtook(site, at);
         }
         Observed::new(site, timing, at)
@@ -313,7 +323,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let location = Location::caller();
         slot::here(|thread| {
             let Some(site) = self.observe_fast(thread, row, location) else {
-                return self.acquire_otherwise(thread, kind, row, location, now, wait);
+                return self.acquire_lightly(thread, kind, row, location, now, wait);
             };
             match now(&self.raw) {
                 Some(inner) => {
@@ -324,11 +334,11 @@ impl<R, K: Kinds> Instrumented<R, K> {
         })
     }
 
-    // What these two return fits two registers, so a fast acquisition need not meet a slow one in
-    // memory.
+    // What these return fits two registers, so a fast acquisition need not meet a slow one in memory.
 
+    /// Acquires where recording is off, or this acquisition is only counted.
     #[inline(never)]
-    fn acquire_otherwise<G>(
+    fn acquire_lightly<G>(
         &self,
         thread: &Thread,
         kind: LockKind,
@@ -337,14 +347,27 @@ impl<R, K: Kinds> Instrumented<R, K> {
         now: impl FnOnce(&R) -> Option<G>,
         wait: impl FnOnce(&R) -> G,
     ) -> Held<G> {
-        if let Some(site) = self.observe_untimed(thread, row, location) {
-            return match now(&self.raw) {
-                Some(inner) => {
-                    Held::observed(inner, self.acquired_fast(thread, site, Timing::Untimed))
-                }
-                None => self.acquire_waiting(site, Timing::Untimed, wait),
-            };
+        if self.is_off() {
+            return Held::unobserved(now(&self.raw).unwrap_or_else(|| wait(&self.raw)));
         }
+        let Some(site) = self.observe_untimed(thread, row, location) else {
+            return self.acquire_otherwise(kind, row, location, now, wait);
+        };
+        match now(&self.raw) {
+            Some(inner) => Held::observed(inner, self.acquired_fast(thread, site, Timing::Untimed)),
+            None => self.acquire_waiting(site, Timing::Untimed, wait),
+        }
+    }
+
+    #[inline(never)]
+    fn acquire_otherwise<G>(
+        &self,
+        kind: LockKind,
+        row: Row,
+        location: Line,
+        now: impl FnOnce(&R) -> Option<G>,
+        wait: impl FnOnce(&R) -> G,
+    ) -> Held<G> {
         let held = self.acquire_unless(kind, row, location, now, |raw| Some(wait(raw)));
         held.unwrap_or_else(|| unreachable!("waiting without a limit does not give up"))
     }
@@ -493,27 +516,34 @@ impl<R, K: Kinds> Instrumented<R, K> {
             }
             return;
         };
-        if let Some((site, at)) = observed.fast()
-            && !self.contention().is_any()
-        {
+        let (site, at) = (observed.site(), observed.at());
+        if observed.is_fast() && !self.contention().is_any() {
             slot::here(|thread| {
                 let end = clock::counter_now();
                 unlock(&self.raw, held.inner);
                 released_fast(thread, site, at, end);
             });
         } else {
-            self.release_otherwise(observed, held.inner, unlock);
+            self.release_lightly(observed, held.inner, unlock);
         }
     }
 
-    /// Releases a lock that somebody waits for, or a hold that is not on the fast path.
+    /// Releases where the hold is only counted.
+    #[inline(never)]
+    fn release_lightly<G>(&self, observed: Observed, inner: G, unlock: impl FnOnce(&R, G)) {
+        if observed.is_untimed() && !self.contention().is_any() {
+            unlock(&self.raw, inner);
+            let (site, at) = (observed.site(), observed.at());
+            slot::here(|thread| released_untimed(thread, site, at));
+        } else {
+            self.release_otherwise(observed, inner, unlock);
+        }
+    }
+
+    /// Releases a lock that somebody waits for, or by a clock that is not the plain counter.
     #[inline(never)]
     fn release_otherwise<G>(&self, observed: Observed, inner: G, unlock: impl FnOnce(&R, G)) {
         let (site, at) = (observed.site(), observed.at());
-        if observed.is_untimed() && !self.contention().is_any() {
-            unlock(&self.raw, inner);
-            return slot::here(|thread| released_untimed(thread, site, at));
-        }
         let end = observed.end();
         let verdict = if self.contention().is_any() {
             self.verdict(site, at, end)

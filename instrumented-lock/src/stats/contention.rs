@@ -421,6 +421,10 @@ impl Verdict {
                 let Some((i, _)) = smallest else { continue };
                 pairs.swap_remove(i);
             }
+            // Few lines meet at most locks: the first allocation is a small one.
+            if pairs.len() == pairs.capacity() {
+                pairs.reserve_exact(pairs.len().max(2));
+            }
             pairs.push(Pair {
                 waiter,
                 holder,

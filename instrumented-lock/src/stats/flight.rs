@@ -91,11 +91,15 @@ pub(super) fn hold_here(table: &'static Table, site: &'static Site, since: u64) 
     }
 }
 
-/// Lists an acquisition of the calling thread.
-pub(super) fn hold(slot: usize, site: &'static Site, since: u64) {
-    if let Some(table) = TABLES.get(slot) {
-        table.list(of(site), since);
+/// Lists an acquisition of the calling thread since what `now` says, asked last.
+#[inline]
+pub(super) fn hold(slot: usize, site: &'static Site, now: impl FnOnce() -> u64) -> u64 {
+    let entry = TABLES.get(slot).and_then(Table::free);
+    let since = now();
+    if let Some(entry) = entry {
+        entry.fill(of(site), since);
     }
+    since
 }
 
 /// Lists a wait of the calling thread.
@@ -106,9 +110,13 @@ pub(super) fn wait(slot: usize, site: &'static Site, since: u64) {
 }
 
 impl Table {
+    fn free(&self) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.is_free())
+    }
+
     #[inline(never)]
     fn list(&self, site: *mut Site, since: u64) {
-        if let Some(entry) = self.entries.iter().find(|entry| entry.is_free()) {
+        if let Some(entry) = self.free() {
             entry.fill(site, since);
         }
     }

@@ -361,8 +361,9 @@ mod tests {
             size_of::<LockClass>()
         );
         let stripe = size_of::<Stripe>();
-        assert!(stripe <= 2624, "a slot and mode in use: {stripe}");
-        let blocked = stripe + size_of::<Samples>() + size_of::<Block>();
+        assert!(stripe <= 2560, "a slot and mode in use: {stripe}");
+        // And what the class allocates for its first pair of lines.
+        let blocked = stripe + size_of::<Samples>() + size_of::<Block>() + 2 * size_of::<Pair>();
         assert!(blocked <= 4096, "the same once blocked: {blocked}");
         let own = OWN_MOST / stripe;
         assert!(

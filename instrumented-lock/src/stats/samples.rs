@@ -34,10 +34,10 @@ pub(crate) struct Samples {
     max: AtomicU64,
     /// How much of `count` are weights of samples that stand for several.
     weights: AtomicU64,
-    /// One bit for each [`GROUP`] of buckets that are not all zero: a reader looks at those only.
-    filled: AtomicU32,
     /// How often each bucket has passed 2^32; null until one does (after 4 · 10^9 samples).
     wraps: AtomicPtr<[AtomicU32; BUCKETS]>,
+    /// One bit for each [`GROUP`] of buckets that are not all zero: a reader looks at those only.
+    filled: AtomicU32,
     buckets: [AtomicU32; BUCKETS],
 }
 

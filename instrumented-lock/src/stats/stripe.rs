@@ -268,14 +268,18 @@ impl Stripe {
         }
     }
 
-    /// An acquisition at `site` of this stripe, listed as in flight since `at`. `bounced`: another
-    /// thread had the lock before.
-    pub(crate) fn acquired(&self, site: &'static Site, at: u64, bounced: bool) {
-        flight::hold(self.slot, site, at);
+    /// An acquisition at `site` of this stripe. `bounced`: another thread had the lock before.
+    pub(crate) fn acquired(&self, site: &'static Site, bounced: bool) {
         self.count(&site.acquisitions);
         if bounced {
             self.bounced();
         }
+    }
+
+    /// Lists a hold at `site` as in flight since what `now` says, asked last.
+    #[inline]
+    pub(crate) fn holds(&self, site: &'static Site, now: impl FnOnce() -> u64) -> u64 {
+        flight::hold(self.slot, site, now)
     }
 
     /// Another thread had the lock before.
@@ -384,7 +388,8 @@ impl Stripe {
     /// An acquisition that waited from `start` to `end`.
     pub(crate) fn acquired_after(&self, site: &'static Site, start: u64, end: u64, bounced: bool) {
         flight::waited(self.slot, site, start);
-        self.acquired(site, end, bounced);
+        self.acquired(site, bounced);
+        self.holds(site, || end);
         if bounced {
             self.count(&self.contended_bounces);
         }

@@ -1,0 +1,195 @@
+//! Memory: how large locks are, and what the library allocates for classes, threads and modes, as an
+//! allocator sees it that counts in a process of its own.
+
+use crate::child;
+use crate::output::{Output, Table};
+use instrumented_lock::LockClass;
+use instrumented_lock::drop_in::{Mutex, RwLock};
+use instrumented_lock_benches::locks::{Bare, Locks, Ours};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The system's allocator. Where the figures are not of memory, the count costs one comparison.
+struct Counting;
+
+static COUNTS: AtomicBool = AtomicBool::new(false);
+/// Bytes that are allocated and not freed. Relaxed: read where all threads stand still.
+static BYTES: AtomicI64 = AtomicI64::new(0);
+
+fn count(bytes: usize, sign: i64) {
+    if COUNTS.load(Ordering::Relaxed) {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        BYTES.fetch_add(sign * bytes, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: the system's allocator does it all.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size(), 1);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        count(layout.size(), -1);
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+/// What stays allocated of what `act` allocates.
+fn growth(act: impl FnOnce()) -> i64 {
+    // A thread that has been waited for frees its last bytes a moment later.
+    thread::sleep(Duration::from_millis(20));
+    let before = BYTES.load(Ordering::Relaxed);
+    act();
+    BYTES.load(Ordering::Relaxed) - before
+}
+
+const THREADS: usize = 200;
+const LOCKS: usize = 1_000_000;
+
+/// Bytes, in the order in which `show` has them.
+pub(crate) fn act() {
+    COUNTS.store(true, Ordering::Relaxed);
+    // The process's own: the registry, this thread's slot.
+    *Mutex::new(0).lock() += 1;
+
+    let lock = RwLock::new(0);
+    *lock.write() += 1;
+    println!("{}", growth(|| assert_eq!(*lock.read(), 1)));
+    // parking_lot's own table, too.
+    growth_by_a_wait::<Bare>();
+    println!("{}", growth_by_a_wait::<Ours>());
+    println!(
+        "{}",
+        growth_by_many_threads(&Mutex::new(0), |mutex| *mutex.lock() += 1)
+    );
+    let both = |lock: &RwLock<u64>| {
+        *lock.write() += 1;
+        assert!(*lock.read() > 0);
+    };
+    println!("{}", growth_by_many_threads(&RwLock::new(0), both));
+
+    let one = || *std::hint::black_box(Mutex::new(0)).lock() += 1;
+    let lives = |n| (0..n).for_each(|_| one());
+    lives(1);
+    println!("{}", growth(|| lives(LOCKS)));
+}
+
+/// A thread that has used the class waits for the first time.
+fn growth_by_a_wait<L: Locks>() -> i64 {
+    let mutex = &L::mutex();
+    let step = &Barrier::new(2);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            L::lock(mutex, |value| *value += 1);
+            step.wait();
+            step.wait();
+            L::lock(mutex, |value| *value += 1);
+            step.wait();
+            step.wait();
+        });
+        step.wait();
+        L::lock(mutex, |value| *value += 1);
+        let grown = growth(|| {
+            L::lock(mutex, |_| {
+                step.wait();
+                // As long as it takes the other one to get there and to wait.
+                thread::sleep(Duration::from_millis(50));
+            });
+            step.wait();
+        });
+        step.wait();
+        grown
+    })
+}
+
+/// As many threads as that, all alive, use the class after each has used another one.
+fn growth_by_many_threads<L: Sync>(lock: &L, use_once: impl Fn(&L) + Sync) -> i64 {
+    let step = &Barrier::new(THREADS + 1);
+    let other = &Mutex::new(0);
+    let use_once = &use_once;
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(move || {
+                *other.lock() += 1;
+                step.wait();
+                step.wait();
+                use_once(lock);
+                step.wait();
+                step.wait();
+            });
+        }
+        step.wait();
+        let grown = growth(|| {
+            step.wait();
+            step.wait();
+        });
+        step.wait();
+        grown
+    })
+}
+
+pub(crate) fn show(output: &mut Output) {
+    let mut table = Table::new(["memory", "bytes", "bar"]);
+    let mut row = |what: &str, bytes: f64, bar: f64, bar_is: &str| {
+        let name = format!("{what}, bytes");
+        table.row([
+            what,
+            &format!("{bytes:.0}"),
+            &output.at_most(name, bytes, bar, bar_is),
+        ]);
+    };
+    let more_than = |ours: usize, theirs: usize| ours as f64 - theirs as f64;
+    let mutex = more_than(size_of::<Mutex<()>>(), size_of::<parking_lot::Mutex<()>>());
+    row("Mutex, more than parking_lot's", mutex, 16.0, "");
+    let rwlock = more_than(
+        size_of::<RwLock<()>>(),
+        size_of::<parking_lot::RwLock<()>>(),
+    );
+    row("RwLock, more than parking_lot's", rwlock, 16.0, "");
+    row(
+        "a class that nobody has used",
+        size_of::<LockClass>() as f64,
+        1024.0,
+        " (1 KiB)",
+    );
+
+    let figures = child::figures("memory");
+    let (a_mode, a_class) = (4096.0, 262_144.0);
+    row(
+        "an active (thread, class, mode)",
+        figures[0],
+        a_mode,
+        " (4 KiB)",
+    );
+    row(
+        "… with the first wait's",
+        figures[0] + figures[1],
+        a_mode,
+        " (4 KiB)",
+    );
+    let of_threads = |what: &str| format!("a class of {what} at {THREADS} threads");
+    row(&of_threads("Mutexes"), figures[2], a_class, " (256 KiB)");
+    row(
+        &of_threads("RwLocks, read and written,"),
+        figures[3],
+        a_class,
+        " (256 KiB)",
+    );
+    row(
+        "left by 1,000,000 Mutexes used and dropped",
+        figures[4],
+        0.0,
+        "",
+    );
+    table.print("memory: sizes, and bytes allocated and not freed in a process of its own");
+}
