@@ -2,7 +2,7 @@
 
 use crate::snapshot::Distribution;
 use crate::stats::slot::{self, EXCLUSIVE, SHARED, Thread};
-use crate::stats::{Samples, Scratch, Totals};
+use crate::stats::{Samples, Scratch, Tally, Totals};
 use std::fmt;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -41,6 +41,7 @@ pub struct Statistic {
 #[repr(align(128))]
 struct Stripe {
     samples: Samples,
+    tally: Tally,
     /// Taken to write where several threads do.
     writers: parking_lot::Mutex<()>,
 }
@@ -50,8 +51,13 @@ impl Stripe {
     fn new() -> Box<Self> {
         Box::new(Stripe {
             samples: Samples::new(),
+            tally: Tally::new(),
             writers: parking_lot::Mutex::new(()),
         })
+    }
+
+    fn record(&self, ns: u64) {
+        self.samples.record(ns, &self.tally, || ());
     }
 }
 
@@ -73,11 +79,11 @@ impl Statistic {
     }
 
     fn add_ns(&self, thread: &Thread, ns: u64) {
-        let stripe = self.own.get(thread.slot()).and_then(OnceLock::get);
-        if let Some(samples) = stripe.map(|stripe| &stripe.samples)
-            && let Some(previous) = samples.pending()
-            && ns < u64::MAX
-            && samples.record_fast(previous, ns, || ())
+        if let Some(stripe) = self.own.get(thread.slot()).and_then(OnceLock::get)
+            && let Some(previous) = stripe.samples.pending()
+            && stripe
+                .samples
+                .record_fast(previous, ns, &stripe.tally, || ())
         {
             return;
         }
@@ -89,11 +95,11 @@ impl Statistic {
     fn add_otherwise(&self, ns: u64) {
         let slot = slot::current();
         if let Some(stripe) = self.own.get(slot) {
-            stripe.get_or_init(Stripe::new).samples.record(ns, || ());
+            stripe.get_or_init(Stripe::new).record(ns);
         } else {
             let stripe = self.shared[slot - EXCLUSIVE].get_or_init(Stripe::new);
             let _writers = stripe.writers.lock();
-            stripe.samples.record(ns, || ());
+            stripe.record(ns);
         }
     }
 
@@ -105,7 +111,8 @@ impl Statistic {
         let mut scratch = Scratch::new();
         let stripes = self.own.iter().chain(&self.shared);
         for stripe in stripes.filter_map(OnceLock::get) {
-            stripe.samples.read(&mut totals, &mut scratch, || ());
+            let tally = || stripe.tally.get();
+            stripe.samples.read(&mut totals, &mut scratch, tally);
         }
         Distribution::of(&totals)
     }

@@ -18,7 +18,7 @@ mod sync;
 pub(crate) use contention::{Contention, Pair, Verdict};
 pub(crate) use histogram::{BUCKETS, bucket_of, middle, upper_bound};
 pub(crate) use notes::{Note, Notes, Taking, note};
-pub(crate) use samples::{Samples, Scratch, Totals};
+pub(crate) use samples::{Samples, Scratch, Tally, Totals};
 pub(crate) use sites::{Site, SiteTotals};
 pub use stripe::Mode;
 pub(crate) use stripe::{
@@ -32,7 +32,7 @@ use std::hint::black_box;
 use std::panic::RefUnwindSafe;
 use std::ptr;
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use stripe::ROWS;
+use stripe::{ROWS, Waits};
 
 /// What one slot keeps of a class: a stripe for each row it has used.
 struct Block {
@@ -78,7 +78,7 @@ const CLASS_MOST: usize = 256 * 1024;
 const OWN_MOST: usize = CLASS_MOST
     - size_of::<LockClass>()
     - (EXCLUSIVE + SHARED) * size_of::<Block>()
-    - SHARED * 3 * (size_of::<Stripe>() + size_of::<Samples>())
+    - SHARED * 3 * (size_of::<Stripe>() + size_of::<Waits>())
     - contention::PAIRS * size_of::<Pair>();
 
 impl Block {
@@ -292,18 +292,38 @@ pub(crate) struct ClassTotals {
 mod tests {
     use super::*;
 
-    /// What a thread does with each sample of its own.
-    fn record(samples: &Samples, ns: u64) {
-        let previous = samples.pending();
-        if !previous.is_some_and(|previous| samples.record_fast(previous, ns, || ())) {
-            samples.record(ns, || ());
-        }
+    struct Recorded {
+        samples: Samples,
+        tally: Tally,
     }
 
-    fn totals(samples: &Samples) -> Totals {
-        let mut totals = Totals::new();
-        samples.read(&mut totals, &mut Scratch::new(), || ());
-        totals
+    impl Recorded {
+        fn new() -> Self {
+            Recorded {
+                samples: Samples::new(),
+                tally: Tally::new(),
+            }
+        }
+
+        fn slowly(&self, ns: u64) {
+            self.samples.record(ns, &self.tally, || ());
+        }
+
+        /// What a thread does with each sample of its own.
+        fn record(&self, ns: u64) {
+            let Recorded { samples, tally } = self;
+            let fast = |previous| samples.record_fast(previous, ns, tally, || ());
+            if !samples.pending().is_some_and(fast) {
+                self.slowly(ns);
+            }
+        }
+
+        fn totals(&self) -> Totals {
+            let mut totals = Totals::new();
+            let tally = || self.tally.get();
+            self.samples.read(&mut totals, &mut Scratch::new(), tally);
+            totals
+        }
     }
 
     #[test]
@@ -318,39 +338,41 @@ mod tests {
             1 << 50,
             u64::MAX - 1,
         ];
-        let (fast, slow) = (Samples::new(), Samples::new());
+        let (fast, slow) = (Recorded::new(), Recorded::new());
         for ns in edges
             .into_iter()
             .flat_map(|edge| [edge, 100, edge, edge / 3])
         {
-            record(&fast, ns);
-            slow.record(ns, || ());
-            assert_eq!(totals(&fast), totals(&slow));
+            fast.record(ns);
+            slow.slowly(ns);
+            assert_eq!(fast.totals(), slow.totals());
         }
     }
 
     #[test]
     fn what_does_not_fit_is_carried_or_saturates() {
-        let samples = Samples::new();
+        let recorded = Recorded::new();
         // All but one that fit a bucket.
         for shift in 0..32 {
-            samples.record_for_many(100, shift, || ());
+            let Recorded { samples, tally } = &recorded;
+            samples.record_for_many(100, shift, tally, || ());
         }
-        samples.record(100, || ());
-        record(&samples, 100);
-        record(&samples, 100);
-        let full = totals(&samples);
+        recorded.slowly(100);
+        recorded.record(100);
+        recorded.record(100);
+        let full = recorded.totals();
         assert_eq!(full.count, (1 << 32) + 2);
         assert_eq!(full.buckets[bucket_of(100)], full.count);
         assert_eq!(full.sum, 100 * u128::from(full.count));
 
-        let samples = Samples::new();
+        let recorded = Recorded::new();
         for _ in 0..3 {
-            record(&samples, u64::MAX - 1);
-            record(&samples, 5);
+            recorded.record(u64::MAX - 1);
+            recorded.record(5);
         }
-        assert_eq!(totals(&samples).sum, u128::from(u64::MAX) + 5);
-        assert_eq!(totals(&samples).count, 6);
+        let full = recorded.totals();
+        assert_eq!((full.count, full.sum), (6, u128::from(u64::MAX)));
+        assert_eq!((full.min, full.max), (5, u64::MAX - 1));
     }
 
     #[test]
@@ -363,7 +385,7 @@ mod tests {
         let stripe = size_of::<Stripe>();
         assert!(stripe <= 2560, "a slot and mode in use: {stripe}");
         // And what the class allocates for its first pair of lines.
-        let blocked = stripe + size_of::<Samples>() + size_of::<Block>() + 2 * size_of::<Pair>();
+        let blocked = stripe + size_of::<Waits>() + size_of::<Block>() + 2 * size_of::<Pair>();
         assert!(blocked <= 4096, "the same once blocked: {blocked}");
         let own = OWN_MOST / stripe;
         assert!(

@@ -23,22 +23,65 @@ pub(crate) struct Samples {
     /// Even: at rest. Odd: the writer is in the middle of a record.
     sequence: AtomicU64,
     pending: AtomicU64,
-    /// Samples in the buckets; the pending one is not among them.
-    count: AtomicU64,
-    /// Nanoseconds, saturating (584 years of one thread's time).
-    sum: AtomicU64,
     /// The sum of squares, 128 bits in two halves, saturating.
     squares_low: AtomicU64,
     squares_high: AtomicU64,
     min: AtomicU64,
-    max: AtomicU64,
-    /// How much of `count` are weights of samples that stand for several.
+    /// How much of what is in the buckets are weights of samples that stand for several.
     weights: AtomicU64,
     /// How often each bucket has passed 2^32; null until one does (after 4 · 10^9 samples).
     wraps: AtomicPtr<[AtomicU32; BUCKETS]>,
     /// One bit for each [`GROUP`] of buckets that are not all zero: a reader looks at those only.
     filled: AtomicU32,
     buckets: [AtomicU32; BUCKETS],
+}
+
+/// What samples add up to, the pending one included: of a whole distribution, or of a part of it that
+/// is told apart. Written with the samples it belongs to.
+pub(crate) struct Tally {
+    /// Nanoseconds, saturating (584 years of one thread's time).
+    total: AtomicU64,
+    max: AtomicU64,
+}
+
+impl Tally {
+    pub(crate) fn new() -> Self {
+        Tally {
+            total: AtomicU64::new(0),
+            max: AtomicU64::new(0),
+        }
+    }
+
+    /// Total and maximum.
+    pub(crate) fn get(&self) -> (u64, u64) {
+        (
+            self.total.load(Ordering::Relaxed),
+            self.max.load(Ordering::Relaxed),
+        )
+    }
+
+    pub(crate) fn add(&self, total: u64, max: u64) {
+        let (old, longest) = self.get();
+        self.total
+            .store(old.saturating_add(total), Ordering::Relaxed);
+        self.max.store(longest.max(max), Ordering::Relaxed);
+    }
+
+    pub(crate) fn clear(&self) {
+        self.total.store(0, Ordering::Relaxed);
+        self.max.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether `ns` may be added without a look at more than the total: it is not a new maximum, and
+    /// that is less than 292 years, so no sum of a thread's time overflows.
+    #[inline(always)]
+    fn is_usual(&self, ns: u64) -> bool {
+        self.max
+            .load(Ordering::Relaxed)
+            .wrapping_sub(ns)
+            .cast_signed()
+            >= 0
+    }
 }
 
 /// Buckets that a reader looks at together: a cache line of them.
@@ -62,11 +105,8 @@ pub(crate) fn ones(mut bits: u32) -> impl Iterator<Item = usize> {
 /// Where a reader copies to before it knows that the copy is consistent. One serves a whole
 /// snapshot.
 pub(crate) struct Scratch {
-    count: u64,
-    sum: u64,
     squares: u128,
     min: u64,
-    max: u64,
     weights: u64,
     pending: u64,
     filled: u32,
@@ -77,11 +117,8 @@ pub(crate) struct Scratch {
 impl Scratch {
     pub(crate) fn new() -> Self {
         Scratch {
-            count: 0,
-            sum: 0,
             squares: 0,
             min: u64::MAX,
-            max: 0,
             weights: 0,
             pending: NONE,
             filled: 0,
@@ -117,13 +154,12 @@ impl Totals {
         }
     }
 
-    /// Adds what a reader has copied, the pending sample included.
-    fn add(&mut self, copy: &Scratch) {
-        self.count += copy.count;
-        self.sum += u128::from(copy.sum);
+    /// Adds what a reader has copied, the pending sample included, and what the samples add up to.
+    fn add(&mut self, copy: &Scratch, (total, max): (u64, u64)) {
+        self.sum += u128::from(total);
+        self.max = self.max.max(max);
         self.squares = self.squares.saturating_add(copy.squares);
         self.min = self.min.min(copy.min);
-        self.max = self.max.max(copy.max);
         self.weights += copy.weights;
         if self.buckets.is_empty() && copy.filled != 0 {
             self.buckets.resize(BUCKETS, 0);
@@ -132,19 +168,26 @@ impl Totals {
             let sums = &mut self.buckets[group.clone()];
             for (sum, n) in sums.iter_mut().zip(&copy.buckets[group]) {
                 *sum += n;
+                self.count += n;
             }
         }
         if copy.pending != NONE {
-            self.fold(copy.pending);
+            self.count(copy.pending);
         }
     }
 
+    /// Adds one sample.
+    #[cfg(test)]
     pub(crate) fn fold(&mut self, ns: u64) {
-        self.count += 1;
         self.sum += u128::from(ns);
+        self.max = self.max.max(ns);
+        self.count(ns);
+    }
+
+    fn count(&mut self, ns: u64) {
+        self.count += 1;
         self.squares = self.squares.saturating_add(square(ns));
         self.min = self.min.min(ns);
-        self.max = self.max.max(ns);
         self.buckets.resize(BUCKETS, 0);
         self.buckets[bucket_of(ns)] += 1;
     }
@@ -169,12 +212,9 @@ impl Samples {
         Samples {
             sequence: AtomicU64::new(0),
             pending: AtomicU64::new(NONE),
-            count: AtomicU64::new(0),
-            sum: AtomicU64::new(0),
             squares_low: AtomicU64::new(0),
             squares_high: AtomicU64::new(0),
             min: AtomicU64::new(u64::MAX),
-            max: AtomicU64::new(0),
             weights: AtomicU64::new(0),
             filled: AtomicU32::new(0),
             buckets: std::array::from_fn(|_| AtomicU32::new(0)),
@@ -182,15 +222,17 @@ impl Samples {
         }
     }
 
-    /// Records one sample, and with it what `also` stores, so that a reader sees both or neither.
-    /// Only one thread at a time may call this; the others read.
-    pub(crate) fn record(&self, ns: u64, also: impl FnOnce()) {
+    /// Records one sample, in `tally` too, and with it what `also` stores, so that a reader sees all
+    /// or nothing. Only one thread at a time may call this; the others read.
+    pub(crate) fn record(&self, ns: u64, tally: &Tally, also: impl FnOnce()) {
+        let ns = ns.min(NONE - 1);
         self.write(|| {
             also();
+            tally.add(ns, ns);
             if let Some(previous) = self.pending() {
                 self.keep(previous, 0);
             }
-            self.pending.store(ns.min(NONE - 1), Ordering::Relaxed);
+            self.pending.store(ns, Ordering::Relaxed);
         });
     }
 
@@ -202,27 +244,32 @@ impl Samples {
     }
 
     /// Records one sample after the one that is pending where nothing is special, and no call is
-    /// needed; else returns false and leaves everything as it was. `ns` is less than 584 years.
+    /// needed; else returns false and leaves everything as it was.
     #[inline(always)]
-    pub(crate) fn record_fast(&self, previous: u64, ns: u64, also: impl FnOnce()) -> bool {
+    pub(crate) fn record_fast(
+        &self,
+        previous: u64,
+        ns: u64,
+        tally: &Tally,
+        also: impl FnOnce(),
+    ) -> bool {
         let Some(bucket) = self.buckets.get(place_of(previous)) else {
             return false;
         };
         let n = bucket.load(Ordering::Relaxed);
         // Its first sample fills a group, and one too many is carried.
-        if n == 0 || n == u32::MAX {
+        if n == 0 || n == u32::MAX || !tally.is_usual(ns) {
             return false;
         }
-        let Some(sum) = self.sum.load(Ordering::Relaxed).checked_add(previous) else {
+        let (squares, overflows) = self.squares().overflowing_add(square(previous));
+        if overflows {
             return false;
-        };
+        }
         self.write(|| {
             also();
-            add(&self.count, 1);
-            self.sum.store(sum, Ordering::Relaxed);
-            // Not more than the square of the sum, so it does not overflow either.
-            self.set_squares(self.squares().wrapping_add(square(previous)));
-            self.widen(previous);
+            add(&tally.total, ns);
+            self.set_squares(squares);
+            self.lower(previous);
             bucket.store(n + 1, Ordering::Relaxed);
             self.pending.store(ns, Ordering::Relaxed);
         });
@@ -231,10 +278,12 @@ impl Samples {
 
     /// Records one sample that stands for 2^`shift`. Only one thread at a time may call this or
     /// [`record`](Self::record).
-    pub(crate) fn record_for_many(&self, ns: u64, shift: u8, also: impl FnOnce()) {
+    pub(crate) fn record_for_many(&self, ns: u64, shift: u8, tally: &Tally, also: impl FnOnce()) {
+        let ns = ns.min(NONE - 1);
         self.write(|| {
             also();
-            self.keep(ns.min(NONE - 1), shift);
+            tally.add(ns.saturating_mul(1 << shift), ns);
+            self.keep(ns, shift);
             add(&self.weights, 1 << shift);
         });
     }
@@ -257,13 +306,9 @@ impl Samples {
     /// Puts 2^`shift` samples of `ns` where they belong.
     fn keep(&self, ns: u64, shift: u8) {
         let weight = 1u32 << shift;
-        add(&self.count, u64::from(weight));
-        let sum = self.sum.load(Ordering::Relaxed);
-        let sum = sum.saturating_add(ns.saturating_mul(u64::from(weight)));
-        self.sum.store(sum, Ordering::Relaxed);
         let squares = square(ns).saturating_mul(u128::from(weight));
         self.set_squares(self.squares().saturating_add(squares));
-        self.widen(ns);
+        self.lower(ns);
         let bucket = bucket_of(ns);
         let place = &self.buckets[bucket];
         let (n, wrapped) = place.load(Ordering::Relaxed).overflowing_add(weight);
@@ -292,14 +337,11 @@ impl Samples {
             .store((squares >> 64) as u64, Ordering::Relaxed);
     }
 
-    /// Makes room for `ns` between minimum and maximum.
+    /// Lowers the minimum to `ns`.
     #[inline(always)]
-    fn widen(&self, ns: u64) {
+    fn lower(&self, ns: u64) {
         if ns < self.min.load(Ordering::Relaxed) {
             self.min.store(ns, Ordering::Relaxed);
-        }
-        if ns > self.max.load(Ordering::Relaxed) {
-            self.max.store(ns, Ordering::Relaxed);
         }
     }
 
@@ -324,14 +366,19 @@ impl Samples {
     /// Adds a consistent copy of these samples to `totals`. Never stops the writer; tries again
     /// while the writer is in the middle of a record, a few nanoseconds.
     ///
-    /// `also` copies what is written together with the samples; it is called again after a try that
-    /// came to nothing.
-    pub(crate) fn read(&self, totals: &mut Totals, scratch: &mut Scratch, mut also: impl FnMut()) {
-        self.whole(|| {
+    /// `tally` says what the samples add up to, and copies what else is written together with them;
+    /// it is called again after a try that came to nothing.
+    pub(crate) fn read(
+        &self,
+        totals: &mut Totals,
+        scratch: &mut Scratch,
+        mut tally: impl FnMut() -> (u64, u64),
+    ) {
+        let tally = self.whole(|| {
             self.copy(scratch);
-            also();
+            tally()
         });
-        totals.add(scratch);
+        totals.add(scratch, tally);
     }
 
     /// Has the processor fetch what [`read`](Self::read) is going to look at.
@@ -362,11 +409,8 @@ impl Samples {
 
     /// Everything as it stands; whether it belongs together the caller finds out.
     fn copy(&self, to: &mut Scratch) {
-        to.count = self.count.load(Ordering::Relaxed);
-        to.sum = self.sum.load(Ordering::Relaxed);
         to.squares = self.squares();
         to.min = self.min.load(Ordering::Relaxed);
-        to.max = self.max.load(Ordering::Relaxed);
         to.weights = self.weights.load(Ordering::Relaxed);
         to.pending = self.pending.load(Ordering::Relaxed);
         to.filled = self.filled.load(Ordering::Relaxed);

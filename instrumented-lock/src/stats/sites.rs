@@ -4,7 +4,7 @@
 //! and of which nothing is in flight, is added to the row of the others and makes room: the
 //! expensive ones stay. Every acquisition is in exactly one row.
 
-use super::samples::ones;
+use super::samples::{Tally, ones};
 use super::stripe::Stripe;
 use std::panic::Location;
 use std::ptr;
@@ -26,11 +26,9 @@ pub(crate) struct Site {
     pub(super) releases: AtomicU64,
     /// Releases by threads that are not the stripe's owner, which have them in a row of their own.
     released_elsewhere: AtomicU64,
-    pub(super) hold_total: AtomicU64,
-    pub(super) hold_max: AtomicU64,
+    pub(super) hold: Tally,
     pub(super) contended: AtomicU64,
-    pub(super) blocked_total: AtomicU64,
-    pub(super) blocked_max: AtomicU64,
+    pub(super) blocked: Tally,
     pub(super) blame: AtomicU64,
 }
 
@@ -42,11 +40,9 @@ impl Site {
             acquisitions: AtomicU64::new(0),
             releases: AtomicU64::new(0),
             released_elsewhere: AtomicU64::new(0),
-            hold_total: AtomicU64::new(0),
-            hold_max: AtomicU64::new(0),
+            hold: Tally::new(),
             contended: AtomicU64::new(0),
-            blocked_total: AtomicU64::new(0),
-            blocked_max: AtomicU64::new(0),
+            blocked: Tally::new(),
             blame: AtomicU64::new(0),
         }
     }
@@ -76,25 +72,19 @@ impl Site {
     }
 
     fn cost(&self) -> u64 {
-        let parts = [&self.hold_total, &self.blocked_total, &self.blame];
-        let load = |part: &AtomicU64| part.load(Ordering::Relaxed);
-        parts.into_iter().map(load).fold(0, u64::saturating_add)
+        let blame = self.blame.load(Ordering::Relaxed);
+        let (held, blocked) = (self.hold.get().0, self.blocked.get().0);
+        blame.saturating_add(held).saturating_add(blocked)
     }
 
-    fn counters(&self) -> [&AtomicU64; 7] {
+    fn counters(&self) -> [&AtomicU64; 5] {
         [
             &self.acquisitions,
             &self.releases,
             &self.released_elsewhere,
-            &self.hold_total,
             &self.contended,
-            &self.blocked_total,
             &self.blame,
         ]
-    }
-
-    fn maxima(&self) -> [&AtomicU64; 2] {
-        [&self.hold_max, &self.blocked_max]
     }
 
     /// Moves all figures to `other`, and leaves none.
@@ -104,32 +94,27 @@ impl Site {
             to.store(sum, Ordering::Relaxed);
             from.store(0, Ordering::Relaxed);
         }
-        for (from, to) in self.maxima().into_iter().zip(other.maxima()) {
-            raise(to, from.load(Ordering::Relaxed));
-            from.store(0, Ordering::Relaxed);
+        for (from, to) in [(&self.hold, &other.hold), (&self.blocked, &other.blocked)] {
+            let (total, max) = from.get();
+            to.add(total, max);
+            from.clear();
         }
     }
 
     fn copy(&self) -> SiteTotals {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let (hold_total, hold_max) = self.hold.get();
+        let (blocked_total, blocked_max) = self.blocked.get();
         SiteTotals {
             acquisitions: load(&self.acquisitions),
             releases: load(&self.releases),
-            hold_total: load(&self.hold_total),
-            hold_max: load(&self.hold_max),
+            hold_total,
+            hold_max,
             contended: load(&self.contended),
-            blocked_total: load(&self.blocked_total),
-            blocked_max: load(&self.blocked_max),
+            blocked_total,
+            blocked_max,
             blame: load(&self.blame),
         }
-    }
-}
-
-/// Raises a maximum that only the calling thread writes.
-#[inline(always)]
-pub(super) fn raise(max: &AtomicU64, ns: u64) {
-    if ns > max.load(Ordering::Relaxed) {
-        max.store(ns, Ordering::Relaxed);
     }
 }
 
@@ -218,11 +203,22 @@ impl Sites {
         self.used().map(count).sum()
     }
 
-    /// Copies every row that has been used.
-    pub(super) fn copy(&self, to: &mut Vec<(Option<&'static Location<'static>>, SiteTotals)>) {
+    /// Copies every row that has been used, and returns total and maximum of all holds.
+    pub(super) fn copy(
+        &self,
+        to: &mut Vec<(Option<&'static Location<'static>>, SiteTotals)>,
+    ) -> (u64, u64) {
         to.clear();
-        let used = self.used().map(|site| (site.location(), site.copy()));
-        to.extend(used.filter(|(_, totals)| totals.acquisitions + totals.releases > 0));
+        let mut all = (0u64, 0);
+        for site in self.used() {
+            let totals = site.copy();
+            all.0 = all.0.saturating_add(totals.hold_total);
+            all.1 = all.1.max(totals.hold_max);
+            if totals.acquisitions + totals.releases > 0 {
+                to.push((site.location(), totals));
+            }
+        }
+        all
     }
 }
 

@@ -1,8 +1,8 @@
 //! A stripe: one lock class, one mode, one thread slot.
 
 use super::contention::{Mark, Verdict};
-use super::samples::{Samples, Scratch, Totals};
-use super::sites::{Site, SiteTotals, Sites, raise};
+use super::samples::{Samples, Scratch, Tally, Totals};
+use super::sites::{Site, SiteTotals, Sites};
 use super::slot::{self, Thread};
 use super::{find, flight, leak_once};
 use crate::class::LockClass;
@@ -52,14 +52,6 @@ fn count_here(counter: &AtomicU64) {
     // before.
     let n = counter.load(Ordering::Relaxed).wrapping_add(1);
     counter.store(n, Ordering::Release);
-}
-
-/// The end of a hold of `ns` in its row, which stands for 2^`shift`.
-#[inline(always)]
-fn site_released(site: &Site, ns: u64, shift: u8) {
-    add(&site.releases, 1);
-    add(&site.hold_total, ns << shift);
-    raise(&site.hold_max, ns);
 }
 
 /// Adds to a counter that only the calling thread writes.
@@ -126,6 +118,29 @@ impl Row {
 
 pub(super) const ROWS: [Row; 4] = [Row::Write, Row::Read, Row::Upgradable, Row::Sleep];
 
+impl Site {
+    /// Records a hold of this row. For the only writer.
+    fn record_hold(&self, ns: u64) {
+        let also = || add(&self.releases, 1);
+        self.stripe().hold.record(ns, &self.hold, also);
+    }
+}
+
+/// How long acquisitions had to wait.
+pub(super) struct Waits {
+    samples: Samples,
+    tally: Tally,
+}
+
+impl Waits {
+    fn new() -> Self {
+        Waits {
+            samples: Samples::new(),
+            tally: Tally::new(),
+        }
+    }
+}
+
 /// The statistics of one row of a class that one slot keeps.
 ///
 /// The owner of the slot is the only writer. In a shared slot several threads are: there the
@@ -150,7 +165,7 @@ pub(crate) struct Stripe {
     /// What acquisitions of this stripe ended by taking a lock that nobody had; nanoseconds.
     hand_over: AtomicU64,
     /// Made before the first wait.
-    blocked: AtomicPtr<Samples>,
+    blocked: AtomicPtr<Waits>,
     writers: parking_lot::Mutex<()>,
     sites: Sites,
     hold: Samples,
@@ -298,8 +313,8 @@ impl Stripe {
         if self.blocked().is_some() {
             return;
         }
-        if self.is_shared() || self.class.stats.reserve(size_of::<Samples>()) {
-            leak_once(&self.blocked, Samples::new, |_| ());
+        if self.is_shared() || self.class.stats.reserve(size_of::<Waits>()) {
+            leak_once(&self.blocked, Waits::new, |_| ());
         } else {
             self.class
                 .stats
@@ -310,7 +325,7 @@ impl Stripe {
 
     /// Calls `record` as the only writer of the distribution of waits that acquisitions here go to:
     /// the stripe's own, or where the class had no room for it, that of a shared stripe.
-    fn with_blocked(&self, record: impl FnOnce(&Samples)) {
+    fn with_blocked(&self, record: impl FnOnce(&Waits)) {
         if let Some(blocked) = self.blocked() {
             self.alone(|| record(blocked));
         } else {
@@ -324,7 +339,7 @@ impl Stripe {
         }
     }
 
-    fn blocked(&self) -> Option<&Samples> {
+    fn blocked(&self) -> Option<&Waits> {
         find(&self.blocked)
     }
 
@@ -395,10 +410,9 @@ impl Stripe {
         }
         let ns = self.nanoseconds(start, end);
         self.with_blocked(|blocked| {
-            blocked.record(ns, || {
+            blocked.samples.record(ns, &blocked.tally, || {
                 add(&site.contended, 1);
-                add(&site.blocked_total, ns);
-                raise(&site.blocked_max, ns);
+                site.blocked.add(ns, ns);
             });
         });
     }
@@ -414,7 +428,7 @@ impl Stripe {
             self.count(&self.timeouts);
         }
         let ns = self.nanoseconds(start, end);
-        self.alone(|| self.hold.record(ns, || ()));
+        self.alone(|| self.hold.record(ns, &self.sites.others().hold, || ()));
     }
 
     /// The end of any hold, on any thread.
@@ -432,13 +446,14 @@ impl Stripe {
         match timing {
             Timing::Fast | Timing::Exact => {
                 let ns = stripe.nanoseconds(start, end);
-                stripe.alone(|| stripe.hold.record(ns, || site_released(here, ns, 0)));
+                stripe.alone(|| here.record_hold(ns));
             }
             Timing::ForMany(shift) => {
                 let ns = stripe.nanoseconds(start, end);
                 stripe.count(&stripe.sampled_releases);
-                let also = || site_released(here, ns, shift);
-                stripe.alone(|| stripe.hold.record_for_many(ns, shift, also));
+                let also = || add(&here.releases, 1);
+                let tally = &here.hold;
+                stripe.alone(|| stripe.hold.record_for_many(ns, shift, tally, also));
             }
             Timing::Untimed => {
                 stripe.count(&stripe.sampled_releases);
@@ -465,8 +480,8 @@ impl Stripe {
             totals.add_site(*location, site);
         }
         totals.scratch = sites;
-        if let Some(blocked) = self.blocked() {
-            blocked.read(&mut totals.blocked, scratch, || ());
+        if let Some(Waits { samples, tally }) = self.blocked() {
+            samples.read(&mut totals.blocked, scratch, || tally.get());
         }
         totals.sampled_releases += self.sampled_releases.load(Ordering::Acquire);
     }
@@ -525,7 +540,7 @@ pub(crate) fn released_fast(thread: &Thread, site: &'static Site, start: u64, en
     entry.strike();
     thread.last_released.set(Some(site));
     let ns = clock::to_nanoseconds(ticks);
-    if !hold.record_fast(previous, ns, || site_released(site, ns, 0)) {
+    if !hold.record_fast(previous, ns, &site.hold, || add(&site.releases, 1)) {
         record(site, ns);
     }
 }
@@ -539,8 +554,7 @@ fn released(site: &'static Site, start: u64, end: u64) {
 #[cold]
 #[inline(never)]
 fn record(site: &'static Site, ns: u64) {
-    let hold = &site.stripe().hold;
-    hold.record(ns, || site_released(site, ns, 0));
+    site.record_hold(ns);
 }
 
 /// All stripes of a class and row, added up.
