@@ -46,19 +46,20 @@ macro_rules! run {
 impl Case {
     /// The case with new locks of kind `L`, for so many threads.
     pub fn of<L: Locks>(self, threads: usize) -> Run {
-        let mutex = L::mutex();
-        let rwlock = L::rwlock();
+        // Each in a cache line of its own: where an allocator puts them is nobody's merit.
+        let mutex = CachePadded::new(L::mutex());
+        let rwlock = CachePadded::new(L::rwlock());
         // Finds out how long that is, before a lock is held.
         work::hundred_nanoseconds();
         match self {
-            Case::Mutex => run!(_t => L::lock(black_box(&mutex), |value| *value += 1)),
-            Case::Read => run!(_t => L::read(black_box(&rwlock), |value| black_box(*value))),
-            Case::Write => run!(_t => L::write(black_box(&rwlock), |value| *value += 1)),
+            Case::Mutex => run!(_t => L::lock(black_box(&*mutex), |value| *value += 1)),
+            Case::Read => run!(_t => L::read(black_box(&*rwlock), |value| black_box(*value))),
+            Case::Write => run!(_t => L::write(black_box(&*rwlock), |value| *value += 1)),
             Case::Nested => {
-                let inner = L::mutex();
-                run!(_t => L::lock(black_box(&mutex), |value| {
+                let inner = CachePadded::new(L::mutex());
+                run!(_t => L::lock(black_box(&*mutex), |value| {
                     *value += 1;
-                    L::lock(black_box(&inner), |value| *value += 1);
+                    L::lock(black_box(&*inner), |value| *value += 1);
                 }))
             }
             Case::Disjoint => {
@@ -72,7 +73,7 @@ impl Case {
                     *value += 1;
                 }))
             }
-            Case::ReadHerd => run!(_t => L::read(black_box(&rwlock), |value| {
+            Case::ReadHerd => run!(_t => L::read(black_box(&*rwlock), |value| {
                 work::hundred_nanoseconds();
                 black_box(*value);
             })),

@@ -8,7 +8,6 @@
 
 use super::histogram::{BUCKETS, bucket_of, place_of};
 use super::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence, yield_now};
-use std::ops::Range;
 
 /// No sample is pending. Samples are clamped below it.
 const NONE: u64 = u64::MAX;
@@ -30,10 +29,10 @@ pub(crate) struct Samples {
     /// How much of what is in the buckets are weights of samples that stand for several.
     weights: AtomicU64,
     /// How often each bucket has passed 2^32; null until one does (after 4 · 10^9 samples).
-    wraps: AtomicPtr<[AtomicU32; BUCKETS]>,
-    /// One bit for each [`GROUP`] of buckets that are not all zero: a reader looks at those only.
-    filled: AtomicU32,
-    buckets: [AtomicU32; BUCKETS],
+    wraps: AtomicPtr<Buckets<AtomicU32>>,
+    /// One bit for each group of buckets that are not all zero: a reader looks at those only.
+    filled: AtomicU64,
+    buckets: Buckets<AtomicU32>,
 }
 
 /// What samples add up to, the pending one included: of a whole distribution, or of a part of it that
@@ -84,21 +83,24 @@ impl Tally {
     }
 }
 
-/// Buckets that a reader looks at together: a cache line of them.
-const GROUP: usize = 16;
-const _: () = assert!(BUCKETS.div_ceil(GROUP) <= 32);
+/// In groups that a reader looks at together; past the last bucket there is nothing.
+type Buckets<T> = [[T; GROUP]; GROUPS];
 
-/// The groups of buckets whose bit is set.
-fn groups(filled: u32) -> impl Iterator<Item = Range<usize>> {
-    ones(filled).map(|i| i * GROUP..BUCKETS.min((i + 1) * GROUP))
+/// An octave.
+const GROUP: usize = 8;
+const GROUPS: usize = BUCKETS.div_ceil(GROUP);
+const _: () = assert!(GROUPS <= 64);
+
+fn zeroed() -> Buckets<AtomicU32> {
+    std::array::from_fn(|_| std::array::from_fn(|_| AtomicU32::new(0)))
 }
 
 /// The places of the bits that are set.
-pub(crate) fn ones(mut bits: u32) -> impl Iterator<Item = usize> {
+pub(crate) fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lowest = bits.trailing_zeros();
         bits &= bits.wrapping_sub(1);
-        (lowest < u32::BITS).then_some(lowest as usize)
+        (lowest < u64::BITS).then_some(lowest as usize)
     })
 }
 
@@ -109,9 +111,9 @@ pub(crate) struct Scratch {
     min: u64,
     weights: u64,
     pending: u64,
-    filled: u32,
+    filled: u64,
     /// Valid in the groups that are filled.
-    buckets: Box<[u64; BUCKETS]>,
+    buckets: Box<Buckets<u64>>,
 }
 
 impl Scratch {
@@ -122,7 +124,7 @@ impl Scratch {
             weights: 0,
             pending: NONE,
             filled: 0,
-            buckets: Box::new([0; BUCKETS]),
+            buckets: Box::new([[0; GROUP]; GROUPS]),
         }
     }
 }
@@ -137,7 +139,7 @@ pub(crate) struct Totals {
     pub(crate) max: u64,
     /// How much of `count` are weights of samples that stand for several.
     pub(crate) weights: u64,
-    /// Empty as long as nothing is in them.
+    /// Empty as long as nothing is in them; zeros past the last bucket.
     pub(crate) buckets: Vec<u64>,
 }
 
@@ -162,14 +164,14 @@ impl Totals {
         self.min = self.min.min(copy.min);
         self.weights += copy.weights;
         if self.buckets.is_empty() && copy.filled != 0 {
-            self.buckets.resize(BUCKETS, 0);
+            self.buckets.resize(GROUPS * GROUP, 0);
         }
-        for group in groups(copy.filled) {
-            let sums = &mut self.buckets[group.clone()];
-            for (sum, n) in sums.iter_mut().zip(&copy.buckets[group]) {
+        let (sums, _) = self.buckets.as_chunks_mut::<GROUP>();
+        for i in ones(copy.filled) {
+            for (sum, n) in sums[i].iter_mut().zip(&copy.buckets[i]) {
                 *sum += n;
-                self.count += n;
             }
+            self.count += copy.buckets[i].iter().sum::<u64>();
         }
         if copy.pending != NONE {
             self.count(copy.pending);
@@ -188,7 +190,7 @@ impl Totals {
         self.count += 1;
         self.squares = self.squares.saturating_add(square(ns));
         self.min = self.min.min(ns);
-        self.buckets.resize(BUCKETS, 0);
+        self.buckets.resize(GROUPS * GROUP, 0);
         self.buckets[bucket_of(ns)] += 1;
     }
 }
@@ -216,8 +218,8 @@ impl Samples {
             squares_high: AtomicU64::new(0),
             min: AtomicU64::new(u64::MAX),
             weights: AtomicU64::new(0),
-            filled: AtomicU32::new(0),
-            buckets: std::array::from_fn(|_| AtomicU32::new(0)),
+            filled: AtomicU64::new(0),
+            buckets: zeroed(),
             wraps: AtomicPtr::new(std::ptr::null_mut()),
         }
     }
@@ -253,7 +255,7 @@ impl Samples {
         tally: &Tally,
         also: impl FnOnce(),
     ) -> bool {
-        let Some(bucket) = self.buckets.get(place_of(previous)) else {
+        let Some(bucket) = self.buckets.as_flattened()[..BUCKETS].get(place_of(previous)) else {
             return false;
         };
         let n = bucket.load(Ordering::Relaxed);
@@ -310,7 +312,7 @@ impl Samples {
         self.set_squares(self.squares().saturating_add(squares));
         self.lower(ns);
         let bucket = bucket_of(ns);
-        let place = &self.buckets[bucket];
+        let place = &self.buckets.as_flattened()[bucket];
         let (n, wrapped) = place.load(Ordering::Relaxed).overflowing_add(weight);
         place.store(n, Ordering::Relaxed);
         let filled = self.filled.load(Ordering::Relaxed) | 1 << (bucket / GROUP);
@@ -351,12 +353,12 @@ impl Samples {
     fn wrap(&self, bucket: usize) {
         let mut wraps = self.wraps.load(Ordering::Relaxed);
         if wraps.is_null() {
-            wraps = Box::into_raw(Box::new(std::array::from_fn(|_| AtomicU32::new(0))));
+            wraps = Box::into_raw(Box::new(zeroed()));
             // Release: a reader that finds the table finds it zeroed.
             self.wraps.store(wraps, Ordering::Release);
         }
         // SAFETY: the table was leaked by this very function and is never freed.
-        let carry = unsafe { &(&*wraps)[bucket] };
+        let carry = unsafe { &(&*wraps).as_flattened()[bucket] };
         carry.store(
             carry.load(Ordering::Relaxed).saturating_add(1),
             Ordering::Relaxed,
@@ -381,11 +383,13 @@ impl Samples {
         totals.add(scratch, tally);
     }
 
-    /// Has the processor fetch what [`read`](Self::read) is going to look at.
+    /// Has the processor fetch what [`read`](Self::read) is most likely going to look at.
     pub(crate) fn fetch(&self) -> u64 {
         let filled = self.filled.load(Ordering::Relaxed);
-        let firsts = groups(filled).map(|group| self.buckets[group.start].load(Ordering::Relaxed));
-        firsts.fold(0, |all, n| all ^ u64::from(n))
+        let ends = [filled.trailing_zeros(), filled.checked_ilog2().unwrap_or(0)];
+        let groups = ends.map(|i| &self.buckets[(i as usize).min(GROUPS - 1)]);
+        let buckets = groups.map(|group| u64::from(group[0].load(Ordering::Relaxed)));
+        self.sequence.load(Ordering::Relaxed) ^ buckets[0] ^ buckets[1]
     }
 
     /// What `look` finds while the writer is not in the middle of a record. It is called again
@@ -414,9 +418,8 @@ impl Samples {
         to.weights = self.weights.load(Ordering::Relaxed);
         to.pending = self.pending.load(Ordering::Relaxed);
         to.filled = self.filled.load(Ordering::Relaxed);
-        for group in groups(to.filled) {
-            let from = &self.buckets[group.clone()];
-            for (to, from) in to.buckets[group].iter_mut().zip(from) {
+        for i in ones(to.filled) {
+            for (to, from) in to.buckets[i].iter_mut().zip(&self.buckets[i]) {
                 *to = u64::from(from.load(Ordering::Relaxed));
             }
         }
@@ -425,8 +428,8 @@ impl Samples {
         if !wraps.is_null() {
             // SAFETY: `wrap` leaked the table and nothing frees it.
             let wraps = unsafe { &*wraps };
-            for group in groups(to.filled) {
-                for (to, from) in to.buckets[group.clone()].iter_mut().zip(&wraps[group]) {
+            for i in ones(to.filled) {
+                for (to, from) in to.buckets[i].iter_mut().zip(&wraps[i]) {
                     *to += u64::from(from.load(Ordering::Relaxed)) << 32;
                 }
             }

@@ -193,7 +193,7 @@ impl Sites {
 
     /// The rows that may have been used.
     fn used(&self) -> impl Iterator<Item = &Site> {
-        let used = ones(self.used.load(Ordering::Relaxed));
+        let used = ones(u64::from(self.used.load(Ordering::Relaxed)));
         used.map(|i| &self.lines[i]).chain([&self.others])
     }
 
@@ -201,6 +201,16 @@ impl Sites {
     pub(super) fn acquisitions(&self) -> u64 {
         let count = |site: &Site| site.acquisitions.load(Ordering::Relaxed);
         self.used().map(count).sum()
+    }
+
+    /// Has the processor fetch what [`copy`](Self::copy) is most likely going to look at.
+    pub(super) fn fetch(&self) -> u64 {
+        let used = self.used.load(Ordering::Relaxed).trailing_zeros() as usize;
+        let rows = [&self.lines[used.min(SITES - 1)], &self.others];
+        let ends = rows.map(|site| {
+            site.acquisitions.load(Ordering::Relaxed) ^ site.blame.load(Ordering::Relaxed)
+        });
+        ends[0] ^ ends[1]
     }
 
     /// Copies every row that has been used, and returns total and maximum of all holds.

@@ -467,9 +467,10 @@ impl Stripe {
         self.class.stats.stripe(self.class, row)
     }
 
-    /// Has the processor fetch what a snapshot is going to look at.
+    /// Has the processor fetch what a snapshot is going to look at. Nothing here is decided by what
+    /// has to be fetched, so the processor goes on to the next stripe meanwhile.
     pub(super) fn fetch(&self) -> u64 {
-        self.timeouts.load(Ordering::Relaxed) ^ self.sites.acquisitions() ^ self.hold.fetch()
+        self.timeouts.load(Ordering::Relaxed) ^ self.sites.fetch() ^ self.hold.fetch()
     }
 
     pub(super) fn read_distributions(&self, totals: &mut RowTotals, scratch: &mut Scratch) {
