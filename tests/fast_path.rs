@@ -326,6 +326,35 @@ fn an_ordered_clock_sees_all_of_the_work() {
 }
 
 #[test]
+fn readers_that_do_not_take_turns_all_the_time_bounce_exactly() {
+    #[instrumented]
+    static TURNS: RwLock<u32> = RwLock::new(0);
+    let _turn = TURN.lock();
+    let read = || {
+        black_box(*TURNS.read());
+        // Longer than the readers of a herd are apart.
+        thread::sleep(Duration::from_micros(200));
+    };
+    let (here, there) = (Barrier::new(2), Barrier::new(2));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..3 {
+                here.wait();
+                read();
+                there.wait();
+            }
+        });
+        for _ in 0..3 {
+            (0..4).for_each(|_| read());
+            here.wait();
+            there.wait();
+        }
+    });
+    // Of the other thread each, and each first one here but that of all.
+    assert_eq!(figures("TURNS").read().bounces(), 3 + 2);
+}
+
+#[test]
 fn slots_change_hands_without_loss() {
     #[instrumented]
     struct Busy {

@@ -104,12 +104,13 @@ fn table(output: &mut Output, case: Case, name: &str, has_bars: bool, peers: &[S
     for samples in &all {
         let (to_bare, to_floor) = (samples.to(bare), samples.to(floor));
         let bar = if has_bars {
-            let of_theirs = adds(of(EXACT)) / adds(samples);
+            let of_theirs = [of(EXACT), floor].map(|it| adds(it) / adds(samples));
             bar(
                 output,
                 name,
                 &samples.subject,
-                [to_bare, to_floor, of_theirs],
+                [to_bare, to_floor],
+                of_theirs,
             )
         } else {
             String::new()
@@ -129,13 +130,19 @@ fn table(output: &mut Output, case: Case, name: &str, has_bars: bool, peers: &[S
     ));
 }
 
-fn bar(output: &mut Output, name: &str, subject: &Subject, figures: [f64; 3]) -> String {
-    let [to_bare, to_floor, of_theirs] = figures;
+fn bar(
+    output: &mut Output,
+    name: &str,
+    subject: &Subject,
+    [to_bare, to_floor]: [f64; 2],
+    [ours, floor]: [f64; 2],
+) -> String {
     let what = format!("{name}, {}", subject.title());
-    let overhead = format!("{what}: what ours adds to bare, of what theirs adds");
+    let overhead =
+        format!("{what}: what ours adds to bare, of what theirs adds (the floor: {floor:.3})");
     let mut of_theirs = |bar| {
-        let verdict = output.at_most(&overhead, of_theirs, bar, "");
-        format!("ours adds {of_theirs:.3} of it {verdict}")
+        let verdict = output.at_most(&overhead, ours, bar, "");
+        format!("ours adds {ours:.3} of it {verdict}")
     };
     match (subject.mode, subject.of_crate) {
         (_, Some("hotpath")) => of_theirs(0.4),

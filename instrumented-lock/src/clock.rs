@@ -10,8 +10,9 @@
 //!
 //! The read is not ordered with the instructions around it: the processor may read the counter
 //! while it still works on what stands before. A hold that is nothing but a chain of arithmetic
-//! comes out too short, by up to some 60 ns: 47 ns were recorded where ordered reads saw 108 (mean
-//! of 200,000 holds on a Xeon at 2.1 GHz). [`set_ordered`] removes that.
+//! comes out too short, by up to some 60 ns: 77 ns were recorded where ordered reads saw 131, and
+//! 138 with [`set_ordered`], which removes the bias (means of 20,000 holds on a Xeon at 2.1 GHz; the
+//! bench `cost` measures it on any machine). Longer holds are short by as much, not by more.
 //!
 //! Tests put a [`Mock`] in the clock's place.
 
@@ -109,9 +110,9 @@ pub(crate) fn start() -> bool {
 /// Orders the reads of the clock with the work around them, or not, as from the start.
 ///
 /// Ordered, a hold lasts from when everything before it has been done until all of its own work has
-/// been; see the [module](self) for what it otherwise is short by. Each pair of reads then costs
-/// some 25 ns more, and takes a path that is not the shortest. Only the processor's own counter
-/// knows the difference; a hold that is in progress ends as it began.
+/// been; see the [module](self) for what it otherwise is short by. A lock and unlock then costs about
+/// twice as much: the reads wait, and the shortest path is not taken. Only the processor's own
+/// counter knows the difference; a hold that is in progress ends as it began.
 ///
 /// The [environment](crate::registry::ENVIRONMENT_VARIABLE) can say so too, as `ordered-clock`.
 pub fn set_ordered(ordered: bool) {

@@ -60,7 +60,7 @@
 //!
 //! # What it costs
 //!
-//! An uncontended lock and unlock costs about 1.3 times the bare lock with two raw clock reads
+//! An uncontended lock and unlock costs about 1.2 times the bare lock with two raw clock reads
 //! inside; the README has the table. The statistics are written after the unlock, by plain stores
 //! to memory that only the recording thread writes. While somebody waits for a lock, each
 //! acquisition and release of it also takes some ten nanoseconds under the lock for blame.
@@ -71,16 +71,19 @@
 //! |---|---|
 //! | a lock | one word more than `parking_lot`'s mutex, two more than its reader-writer lock |
 //! | a class that is not used | below 1 KiB |
-//! | a class, for each thread slot and mode that has used it | 2.6 KiB, the rows of 10 lines and of all others among them; 1.4 KiB more once an acquisition has blocked; 0.6 KiB for 16 pairs of lines once blame was dealt out |
+//! | a class, for each thread slot and mode that has used it | 2.5 KiB, the rows of 10 lines and of all others among them; 1.4 KiB more once an acquisition has blocked |
+//! | a class in all | 256 KiB at most, up to 2 KiB of it for pairs of lines that blame was dealt out to |
 //! | the process | 64 tables of what is in flight, 0.7 KiB each; 1024 places for locks that are waited for, 0.25 KiB each |
 //!
-//! There are 72 slots however many threads there are. What a class needs is allocated at first
+//! There are 68 slots however many threads there are. What a class needs is allocated at first
 //! touch, before the lock is taken, and never freed.
 //!
 //! # Limits
 //!
-//! - Past the 64th thread alive, threads share eight stripes and take a lock of a few nanoseconds
-//!   to record, that of a wait while they hold the lock; nothing is lost.
+//! - Past the 64th thread alive, and past a class's 256 KiB (about 80 pairs of thread and mode, 50 if
+//!   all have waited), threads share four stripes and take a lock of a few nanoseconds to record,
+//!   that of a wait while they hold the lock; nothing is lost.
+//! - A bucket of a distribution that counts past 2^32 takes 1.3 KiB more for its distribution.
 //! - Where a thread's first use of a class, or of a mode of it, comes while it holds another lock
 //!   or is a conversion of the same lock, that other hold contains the allocation.
 //! - Holds of some tens of nanoseconds are recorded too short; see [`clock`].

@@ -157,7 +157,7 @@ fn worries(out: &mut dyn Write) -> io::Result<()> {
             "ours",
             ours,
             format!(
-                "{} B, and 1.5 KiB a thread, 72 at most",
+                "{} B, and 1.5 KiB a thread, 68 at most",
                 size_of::<Statistic>()
             ),
         ),

@@ -235,24 +235,43 @@ impl<R, K: Kinds> Instrumented<R, K> {
         Some((site, timing))
     }
 
-    /// Counts an acquisition that did not have to wait, on the fast path.
+    /// Counts an acquisition that did not have to wait, on the fast path. `last` is who had the lock
+    /// last, as a reader has seen it before.
     #[inline(always)]
-    fn acquired_fast(&self, thread: &Thread, site: &'static Site, timing: Timing) -> Observed {
-        if self.bounced(thread) {
-            site.stripe().bounced();
-        }
-        let at = match timing {
+    fn acquired_fast(
+        &self,
+        thread: &Thread,
+        site: &'static Site,
+        row: Row,
+        last: u32,
+        timing: Timing,
+    ) -> Observed {
+        let now = || match timing {
             Timing::Untimed => NEVER,
             _ => clock::counter_now(),
         };
-        acquired_fast(thread, site, at);
-        if self.contention().is_any() {
-            self.overtook(site, at);
+        let bounced = |at| {
+            if !matches!(row, Row::Read) {
+                self.bounced(thread)
+            } else if last == thread.id() {
+                false
+            } else {
+                if at == NEVER || !site.is_herd(at) {
+                    self.last.store(thread.id(), Ordering::Relaxed);
+                }
+                last != 0
+            }
+        };
+        if !self.contention().is_any()
+            && let Some(at) = acquired_fast(thread, site, now, bounced)
+        {
+            return Observed::new(site, timing, at);
         }
-        Observed::new(site, timing, at)
+        self.acquired(site, timing)
     }
 
     /// Counts an acquisition that did not have to wait.
+    #[inline(never)]
     fn acquired(&self, site: &'static Site, timing: Timing) -> Observed {
         let bounced = slot::here(|thread| self.bounced(thread));
         let is_waited_for = self.contention().is_any();
@@ -310,7 +329,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         last != me && last != 0
     }
 
-    /// Acquires: `now` is the immediate attempt, `wait` what follows when that fails.
+    /// Acquires: `now` is the immediate attempt, `wait` waits if need be.
     #[inline(always)]
     #[track_caller]
     fn acquire<G>(
@@ -325,9 +344,11 @@ impl<R, K: Kinds> Instrumented<R, K> {
             let Some(site) = self.observe_fast(thread, row, location) else {
                 return self.acquire_lightly(thread, kind, row, location, now, wait);
             };
+            let last = self.last.load(Ordering::Relaxed);
             match now(&self.raw) {
                 Some(inner) => {
-                    Held::observed(inner, self.acquired_fast(thread, site, Timing::Fast))
+                    let observed = self.acquired_fast(thread, site, row, last, Timing::Fast);
+                    Held::observed(inner, observed)
                 }
                 None => self.acquire_waiting(site, Timing::Fast, wait),
             }
@@ -348,13 +369,17 @@ impl<R, K: Kinds> Instrumented<R, K> {
         wait: impl FnOnce(&R) -> G,
     ) -> Held<G> {
         if self.is_off() {
-            return Held::unobserved(now(&self.raw).unwrap_or_else(|| wait(&self.raw)));
+            return Held::unobserved(wait(&self.raw));
         }
         let Some(site) = self.observe_untimed(thread, row, location) else {
             return self.acquire_otherwise(kind, row, location, now, wait);
         };
+        let last = self.last.load(Ordering::Relaxed);
         match now(&self.raw) {
-            Some(inner) => Held::observed(inner, self.acquired_fast(thread, site, Timing::Untimed)),
+            Some(inner) => {
+                let observed = self.acquired_fast(thread, site, row, last, Timing::Untimed);
+                Held::observed(inner, observed)
+            }
             None => self.acquire_waiting(site, Timing::Untimed, wait),
         }
     }
@@ -406,7 +431,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         wait: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
         let held = match self.observe(kind, row, location) {
-            None => Held::unobserved(now(&self.raw).or_else(|| wait(&self.raw))?),
+            None => Held::unobserved(wait(&self.raw)?),
             Some((site, timing)) => match now(&self.raw) {
                 Some(inner) => Held::observed(inner, self.acquired(site, timing)),
                 None => self.acquire_blocking(site, timing, wait)?,
@@ -471,11 +496,12 @@ impl<R, K: Kinds> Instrumented<R, K> {
             let Some(site) = self.observe_fast(thread, row, location) else {
                 return self.try_acquire_otherwise(kind, row, location, now);
             };
+            let last = self.last.load(Ordering::Relaxed);
             let Some(inner) = now(&self.raw) else {
                 site.stripe().try_failed();
                 return None;
             };
-            let observed = self.acquired_fast(thread, site, Timing::Fast);
+            let observed = self.acquired_fast(thread, site, row, last, Timing::Fast);
             Some(Held::observed(inner, observed))
         })
     }

@@ -152,7 +152,8 @@ impl LockSnapshot {
     }
 
     /// Acquisitions by another thread than the one that had the lock last, in all modes:
-    /// `acq-bounces` of `lock_stat`, by thread.
+    /// `acq-bounces` of `lock_stat`, by thread. Where readers take turns within some microseconds, not
+    /// each of them is noted in the lock, and it is counted what the last one noted makes of it.
     pub fn bounces(&self) -> u64 {
         self.modes().map(|(_, mode)| mode.bounces()).sum()
     }

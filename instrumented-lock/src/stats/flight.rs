@@ -77,24 +77,21 @@ fn of(site: &'static Site) -> *mut Site {
     ptr::from_ref(site).cast_mut()
 }
 
-// Few threads have more than one lock at a time: on the fast path the first entry is looked at in
-// place, the others in a call.
+/// Few threads have more locks than this at a time: on the fast path these entries are looked at in
+/// place, all of them in a call.
+const NEAR: usize = 2;
 
-/// Lists an acquisition of the calling thread, whose table this is. `since` is its stamp.
+/// Where the calling thread, whose table this is, can list an acquisition with [`Entry::hold`], if
+/// that is soon found.
 #[inline(always)]
-pub(super) fn hold_here(table: &'static Table, site: &'static Site, since: u64) {
-    let entry = &table.entries[0];
-    if entry.is_free() {
-        entry.fill(of(site), since);
-    } else {
-        table.list(of(site), since);
-    }
+pub(super) fn free(table: &'static Table) -> Option<&'static Entry> {
+    table.entries[..NEAR].iter().find(|entry| entry.is_free())
 }
 
 /// Lists an acquisition of the calling thread since what `now` says, asked last.
 #[inline]
 pub(super) fn hold(slot: usize, site: &'static Site, now: impl FnOnce() -> u64) -> u64 {
-    let entry = TABLES.get(slot).and_then(Table::free);
+    let entry = TABLES.get(slot).and_then(Table::free_entry);
     let since = now();
     if let Some(entry) = entry {
         entry.fill(of(site), since);
@@ -104,21 +101,14 @@ pub(super) fn hold(slot: usize, site: &'static Site, now: impl FnOnce() -> u64) 
 
 /// Lists a wait of the calling thread.
 pub(super) fn wait(slot: usize, site: &'static Site, since: u64) {
-    if let Some(table) = TABLES.get(slot) {
-        table.list(of(site).map_addr(|addr| addr | WAITING), since);
+    if let Some(entry) = TABLES.get(slot).and_then(Table::free_entry) {
+        entry.fill(of(site).map_addr(|addr| addr | WAITING), since);
     }
 }
 
 impl Table {
-    fn free(&self) -> Option<&Entry> {
+    fn free_entry(&self) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.is_free())
-    }
-
-    #[inline(never)]
-    fn list(&self, site: *mut Site, since: u64) {
-        if let Some(entry) = self.free() {
-            entry.fill(site, since);
-        }
     }
 }
 
@@ -133,6 +123,12 @@ impl Entry {
         self.since.store(since, Ordering::Relaxed);
         // Release: who sees the site sees its stamp.
         self.site.store(site, Ordering::Release);
+    }
+
+    /// Lists a hold. For its owner.
+    #[inline(always)]
+    pub(super) fn hold(&self, site: &'static Site, since: u64) {
+        self.fill(of(site), since);
     }
 
     /// Strikes it out. For its owner.
@@ -171,18 +167,18 @@ fn find(slot: usize, site: *mut Site, since: u64) -> Option<&'static Entry> {
     entries.iter().find(|entry| entry.is(site, since))
 }
 
-/// Where a hold of the calling thread is listed, whose table this is, if that is in the first entry.
-/// No other entry has both its site and its stamp.
+/// Where a hold of the calling thread is listed, whose table this is, if that is soon found. No other
+/// entry has both its site and its stamp.
 #[inline(always)]
-pub(super) fn first(
+pub(super) fn find_near(
     table: &'static Table,
     site: &'static Site,
     since: u64,
 ) -> Option<&'static Entry> {
-    let entry = &table.entries[0];
-    let is_it = entry.site.load(Ordering::Relaxed) == of(site)
-        && entry.since.load(Ordering::Relaxed) == since;
-    is_it.then_some(entry)
+    table.entries[..NEAR].iter().find(|entry| {
+        entry.site.load(Ordering::Relaxed) == of(site)
+            && entry.since.load(Ordering::Relaxed) == since
+    })
 }
 
 /// Strikes out a hold that was listed for `slot`, whoever ends it.

@@ -44,7 +44,7 @@ struct Block {
 /// The statistics of a class.
 ///
 /// Memory: 8 bytes a slot before the first use; then, for each thread slot and mode in use, a stripe
-/// of 2.6 KiB, and 1.4 KiB more once an acquisition has blocked, up to [`OWN_MOST`]. After that,
+/// of 2.5 KiB, and 1.4 KiB more once an acquisition has blocked, up to [`OWN_MOST`]. After that,
 /// threads that have no stripe of their own yet use those of the shared slots.
 pub(crate) struct ClassStats {
     /// Of the exclusive slots.

@@ -3,7 +3,7 @@
 //! Recording is plain loads and stores; a sequence number lets any reader take a consistent copy
 //! without stopping the writer.
 //!
-//! This file knows `super::sync` and `super::histogram` only: `tests/loom.rs` compiles it against
+//! This file knows `super::sync` and `super::histogram` only: `tests/samples_model.rs` compiles it against
 //! loom's atomics and a histogram of a few buckets and explores every interleaving.
 
 use super::histogram::{BUCKETS, bucket_of, place_of};
@@ -387,7 +387,8 @@ impl Samples {
     pub(crate) fn fetch(&self) -> u64 {
         let filled = self.filled.load(Ordering::Relaxed);
         let ends = [filled.trailing_zeros(), filled.checked_ilog2().unwrap_or(0)];
-        let groups = ends.map(|i| &self.buckets[(i as usize).min(GROUPS - 1)]);
+        let group = |i: u32| self.buckets.get(i as usize).unwrap_or(&self.buckets[0]);
+        let groups = ends.map(group);
         let buckets = groups.map(|group| u64::from(group[0].load(Ordering::Relaxed)));
         self.sequence.load(Ordering::Relaxed) ^ buckets[0] ^ buckets[1]
     }

@@ -30,7 +30,13 @@ pub(crate) struct Site {
     pub(super) contended: AtomicU64,
     pub(super) blocked: Tally,
     pub(super) blame: AtomicU64,
+    /// When a reader last said in its lock that it had it; ticks.
+    said: AtomicU64,
 }
+
+/// How long a reader that has just said in its lock that it had it need not say so again, in ticks:
+/// some microseconds, longer where the counter is slow.
+const HERD: u64 = 8192;
 
 impl Site {
     fn new() -> Self {
@@ -44,7 +50,21 @@ impl Site {
             contended: AtomicU64::new(0),
             blocked: Tally::new(),
             blame: AtomicU64::new(0),
+            said: AtomicU64::new(0),
         }
+    }
+
+    /// Whether a reader that finds at `at` that another thread had the lock before has found so a
+    /// moment ago. Then the readers take turns, and the next one finds the same whatever it reads
+    /// there, while each store would take the lock's cache line from all others.
+    #[inline(always)]
+    pub(crate) fn is_herd(&self, at: u64) -> bool {
+        // Relaxed: nothing hangs on it, and in a shared slot any thread's will do.
+        let is_herd = at.wrapping_sub(self.said.load(Ordering::Relaxed)) < HERD;
+        if !is_herd {
+            self.said.store(at, Ordering::Relaxed);
+        }
+        is_herd
     }
 
     /// The stripe that the row is part of.

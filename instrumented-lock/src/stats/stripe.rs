@@ -497,19 +497,30 @@ impl Stripe {
     }
 }
 
-/// An acquisition at `site`, a row of the calling thread's own stripe.
+/// Counts an acquisition at `site`, a row of the calling thread's own stripe, in flight since what
+/// `now` says; `bounced` says whether another thread had the lock before. `None` where that cannot be
+/// done without a call, and nothing has been.
 #[inline(always)]
-pub(crate) fn acquired_fast(thread: &Thread, site: &'static Site, at: u64) {
-    if let Some(table) = thread.table.get() {
-        flight::hold_here(table, site, at);
+pub(crate) fn acquired_fast(
+    thread: &Thread,
+    site: &'static Site,
+    now: impl FnOnce() -> u64,
+    bounced: impl FnOnce(u64) -> bool,
+) -> Option<u64> {
+    let entry = flight::free(thread.table.get()?)?;
+    let at = now();
+    if bounced(at) {
+        count_here(&site.stripe().bounces);
     }
+    entry.hold(site, at);
     count_here(&site.acquisitions);
+    Some(at)
 }
 
 /// The end of a hold at `site` that is only counted. It is listed as in flight since `start`.
 pub(crate) fn released_untimed(thread: &Thread, site: &'static Site, start: u64) {
     let table = thread.table.get();
-    let Some(entry) = table.and_then(|table| flight::first(table, site, start)) else {
+    let Some(entry) = table.and_then(|table| flight::find_near(table, site, start)) else {
         let stripe = site.stripe();
         return stripe.released(site, start, NEVER, Timing::Untimed);
     };
@@ -529,7 +540,7 @@ pub(crate) fn released_fast(thread: &Thread, site: &'static Site, start: u64, en
     let entry = thread
         .table
         .get()
-        .and_then(|table| flight::first(table, site, start));
+        .and_then(|table| flight::find_near(table, site, start));
     let (Some(entry), Some(ticks)) = (entry, end.checked_sub(start)) else {
         return released(site, start, end);
     };
