@@ -16,10 +16,11 @@ pub(crate) fn expand(mut input: Input) -> TokenStream {
         .locks()
         .map(|(field, lock)| declare(field, lock, &library));
     let classes: TokenStream = classes.collect();
+    let registered = register(&input, &library);
     let facts = facts(&input, &library);
     let handled = handled(&input, &library);
     let item = &input.item;
-    quote!(#item #classes #facts #handled)
+    quote!(#item #classes #registered #facts #handled)
 }
 
 fn project_field(slot: &mut Slot<'_>, field: &Field, library: &Library) {
@@ -77,6 +78,23 @@ fn declare(field: &Field, lock: &Lock, library: &Library) -> TokenStream {
     quote_spanned! {*span=>
         #library::__private::declare_class! { #(#cfgs)* pub #marker, #kind, #name, #rank }
     }
+}
+
+/// Registers the classes of the item.
+fn register(input: &Input, library: &Library) -> TokenStream {
+    let span = Span::mixed_site();
+    let markers: Vec<_> = input
+        .locks()
+        .map(|(field, Lock { marker, .. })| {
+            let cfgs = &field.cfgs;
+            quote_spanned!(span=> #(#cfgs)* #marker,)
+        })
+        .collect();
+    if markers.is_empty() {
+        return TokenStream::new();
+    }
+    let library = library.at(span);
+    quote_spanned!(span=> #library::__private::register_classes! { #(#markers)* })
 }
 
 /// A check that the locks behind handles are ours too, though they get no class.

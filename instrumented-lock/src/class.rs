@@ -294,9 +294,9 @@ pub trait Instrumentable<C> {
     type Lock: ?Sized;
 }
 
-/// A declared class, as `inventory` collects it at link time.
+/// The classes that an item declares, as `inventory` collects them at link time.
 #[derive(Debug)]
-pub struct Declaration(pub &'static LockClass);
+pub struct Declaration(pub &'static [Option<&'static LockClass>]);
 
 inventory::collect!(Declaration);
 

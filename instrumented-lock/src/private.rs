@@ -1,6 +1,7 @@
 //! What generated code may name. Not public API.
 
 pub use crate::__declare_class as declare_class;
+pub use crate::__register_classes as register_classes;
 pub use crate::class::{
     Class, Declaration, DeclaredClass, Instrumentable, LockClass, LockKind, Unclassed,
 };
@@ -41,7 +42,7 @@ impl FieldFacts {
     }
 }
 
-/// Declares a lock class: its marker type, its `static`, its registration.
+/// Declares a lock class: its marker type and its `static`.
 #[cfg(feature = "stats")]
 #[doc(hidden)]
 #[macro_export]
@@ -67,12 +68,30 @@ macro_rules! __declare_class {
             }
 
             impl $crate::__private::DeclaredClass for $marker {}
-
-            $crate::__private::inventory::submit! {
-                $crate::__private::Declaration(&CLASS)
-            }
         };
     };
+}
+
+/// Registers the classes of one item: together, because each registration takes time to compile.
+#[cfg(feature = "stats")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __register_classes {
+    ($($(#[$cfg:meta])* $marker:ident,)*) => {
+        $crate::__private::inventory::submit! {
+            $crate::__private::Declaration(&[
+                $($(#[$cfg])* <$marker as $crate::__private::Class>::DECLARED,)*
+            ])
+        }
+    };
+}
+
+/// With the feature `stats` off there is nothing to register.
+#[cfg(not(feature = "stats"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __register_classes {
+    ($($tokens:tt)*) => {};
 }
 
 /// With the feature `stats` off there is a marker type and nothing else.

@@ -70,7 +70,9 @@ impl Registry {
         if !self.declarations_listed {
             self.declarations_listed = true;
             for declaration in inventory::iter::<Declaration> {
-                self.enrol(declaration.0);
+                for class in declaration.0.iter().flatten() {
+                    self.enrol(class);
+                }
             }
         }
     }
