@@ -1,6 +1,6 @@
 //! What becomes of a guard in the expression that takes it.
 
-use super::lock::{self, Acquire, Mode, bare};
+use super::lock::{self, Acquire, Mode, bare, names_of};
 use super::state::State;
 use syn::{Expr, ExprCall, Pat, PatIdent, UnOp};
 
@@ -91,15 +91,7 @@ pub(super) fn unlocked(call: &ExprCall) -> Option<(String, &Expr)> {
 
 /// The function's name, where it is one of a guard type.
 fn associated(call: &ExprCall) -> Option<String> {
-    let Expr::Path(path) = bare(&call.func) else {
-        return None;
-    };
-    let mut names = path
-        .path
-        .segments
-        .iter()
-        .rev()
-        .map(|part| part.ident.to_string());
+    let mut names = names_of(&call.func);
     let function = names.next()?;
     names.next()?.ends_with("Guard").then_some(function)
 }

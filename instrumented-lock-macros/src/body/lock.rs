@@ -205,20 +205,22 @@ pub(super) fn is_lock_type(ty: &Type) -> bool {
     }
 }
 
+/// The names of a path, the last one first; none of another expression.
+pub(super) fn names_of(function: &Expr) -> impl Iterator<Item = String> {
+    let path = match bare(function) {
+        Expr::Path(path) => Some(&path.path),
+        _ => None,
+    };
+    let segments = path.into_iter().flat_map(|path| path.segments.iter().rev());
+    segments.map(|part| part.ident.to_string())
+}
+
 /// `Mutex::new(0)`, `Arc::new(Mutex::new(0))`: an expression that is visibly a new lock.
 pub(super) fn makes_lock(expr: &Expr) -> bool {
     let Expr::Call(call) = bare(expr) else {
         return false;
     };
-    let Expr::Path(path) = bare(&call.func) else {
-        return false;
-    };
-    let mut names = path
-        .path
-        .segments
-        .iter()
-        .rev()
-        .map(|part| part.ident.to_string());
+    let mut names = names_of(&call.func);
     let (Some(function), Some(ty)) = (names.next(), names.next()) else {
         return false;
     };

@@ -1,7 +1,7 @@
 //! Guards in the scrutinee of `match`, `if let`, `while let` and `for`: alive through the blocks.
 
 use super::chain::Acquired;
-use super::lock::bare;
+use super::lock::{bare, names_of};
 use super::walk::Walker;
 use syn::{Arm, Block, Expr, ExprMethodCall, Stmt, UnOp};
 
@@ -143,15 +143,7 @@ fn is_owned_call(call: &ExprMethodCall, is_iterated: bool, walker: &Walker<'_>) 
 
 /// `mem::take` and `mem::replace`.
 fn is_mem(function: &Expr) -> bool {
-    let Expr::Path(path) = bare(function) else {
-        return false;
-    };
-    let mut names = path
-        .path
-        .segments
-        .iter()
-        .rev()
-        .map(|part| part.ident.to_string());
+    let mut names = names_of(function);
     let is_known = names
         .next()
         .is_some_and(|name| name == "take" || name == "replace");
