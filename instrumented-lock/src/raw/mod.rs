@@ -344,15 +344,29 @@ impl<R, K: Kinds> Instrumented<R, K> {
             let Some(site) = self.observe_fast(thread, row, location) else {
                 return self.acquire_lightly(thread, kind, row, location, now, wait);
             };
-            let last = self.last.load(Ordering::Relaxed);
-            match now(&self.raw) {
-                Some(inner) => {
-                    let observed = self.acquired_fast(thread, site, row, last, Timing::Fast);
-                    Held::observed(inner, observed)
-                }
-                None => self.acquire_waiting(site, Timing::Fast, wait),
-            }
+            self.acquire_at(thread, site, row, Timing::Fast, now, wait)
         })
+    }
+
+    /// Acquires, to be counted at `site`, a row of the thread's own stripe.
+    #[inline(always)]
+    fn acquire_at<G>(
+        &self,
+        thread: &Thread,
+        site: &'static Site,
+        row: Row,
+        timing: Timing,
+        now: impl FnOnce(&R) -> Option<G>,
+        wait: impl FnOnce(&R) -> G,
+    ) -> Held<G> {
+        let last = self.last.load(Ordering::Relaxed);
+        match now(&self.raw) {
+            Some(inner) => {
+                let observed = self.acquired_fast(thread, site, row, last, timing);
+                Held::observed(inner, observed)
+            }
+            None => self.acquire_waiting(site, timing, wait),
+        }
     }
 
     // What these return fits two registers, so a fast acquisition need not meet a slow one in memory.
@@ -374,14 +388,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let Some(site) = self.observe_untimed(thread, row, location) else {
             return self.acquire_otherwise(kind, row, location, now, wait);
         };
-        let last = self.last.load(Ordering::Relaxed);
-        match now(&self.raw) {
-            Some(inner) => {
-                let observed = self.acquired_fast(thread, site, row, last, Timing::Untimed);
-                Held::observed(inner, observed)
-            }
-            None => self.acquire_waiting(site, Timing::Untimed, wait),
-        }
+        self.acquire_at(thread, site, row, Timing::Untimed, now, wait)
     }
 
     #[inline(never)]
@@ -470,13 +477,12 @@ impl<R, K: Kinds> Instrumented<R, K> {
             return None;
         };
         let at = clock::now();
-        if counted {
-            let (hand_over, mark) = self.contention().acquire(site, stripe.row(), at);
-            stripe.acquired_after(site, start, at, slot::here(|thread| self.bounced(thread)));
+        let handed = counted.then(|| self.contention().acquire(site, stripe.row(), at));
+        stripe.acquired_after(site, start, at, slot::here(|thread| self.bounced(thread)));
+        if let Some((hand_over, mark)) = handed {
             stripe.handed_over(hand_over);
             stripe.note_mark(site, at, mark);
         } else {
-            stripe.acquired_after(site, start, at, slot::here(|thread| self.bounced(thread)));
             stripe.class().stats.unblamed();
         }
         Some(Held::observed(inner, Observed::new(site, timing, at)))

@@ -237,7 +237,7 @@ pub(crate) fn listed() -> Vec<Listed> {
             let has_ended = listed.addr() & ENDED != 0;
             let name = name.get_or_insert_with(|| table.name.lock().as_deref().map(str::to_owned));
             all.push(Listed {
-                // SAFETY: only `list` stores sites, and they are never freed.
+                // SAFETY: only `fill` stores sites, and they are never freed.
                 site: unsafe { &*site },
                 is_waiting: listed.addr() & WAITING != 0,
                 since,

@@ -139,7 +139,10 @@ impl ClassStats {
 
     /// The calling thread's stripe. `class` is the one these statistics belong to.
     pub(crate) fn stripe(&self, class: &'static LockClass, row: Row) -> &'static Stripe {
-        let slot = slot::current();
+        self.stripe_of(class, row, slot::current())
+    }
+
+    fn stripe_of(&self, class: &'static LockClass, row: Row, slot: usize) -> &'static Stripe {
         let found = find(self.block(slot)).and_then(|block| block.stripe(row));
         found.unwrap_or_else(|| self.grow(class, row, slot))
     }
@@ -170,9 +173,7 @@ impl ClassStats {
 
     /// The shared stripe for a thread whose slot has none of its own.
     fn shared_stripe(&self, class: &'static LockClass, row: Row, slot: usize) -> &'static Stripe {
-        let slot = EXCLUSIVE + slot % SHARED;
-        let found = find(self.block(slot)).and_then(|block| block.stripe(row));
-        found.unwrap_or_else(|| self.grow(class, row, slot))
+        self.stripe_of(class, row, EXCLUSIVE + slot % SHARED)
     }
 
     /// Whether the stripes of exclusive slots may take so many bytes more.

@@ -3,8 +3,8 @@
 //! Recording is plain loads and stores; a sequence number lets any reader take a consistent copy
 //! without stopping the writer.
 //!
-//! This file knows `super::sync` and `super::histogram` only: `tests/samples_model.rs` compiles it against
-//! loom's atomics and a histogram of a few buckets and explores every interleaving.
+//! This file knows `super::sync` and `super::histogram` only: `tests/samples_model.rs` compiles it
+//! against loom's atomics and a histogram of a few buckets and explores every interleaving.
 
 use super::histogram::{BUCKETS, bucket_of, place_of};
 use super::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence, yield_now};
@@ -200,8 +200,8 @@ fn square(ns: u64) -> u128 {
 }
 
 /// Adds to a counter that only the calling thread writes.
-#[inline]
-fn add(counter: &AtomicU64, n: u64) {
+#[inline(always)]
+pub(crate) fn add(counter: &AtomicU64, n: u64) {
     // Relaxed: the sequence number orders what a reader must see together.
     counter.store(
         counter.load(Ordering::Relaxed).wrapping_add(n),

@@ -1,7 +1,7 @@
 //! A stripe: one lock class, one mode, one thread slot.
 
 use super::contention::{Mark, Verdict};
-use super::samples::{Samples, Scratch, Tally, Totals};
+use super::samples::{Samples, Scratch, Tally, Totals, add};
 use super::sites::{Site, SiteTotals, Sites};
 use super::slot::{self, Thread};
 use super::{find, flight, leak_once};
@@ -52,15 +52,6 @@ fn count_here(counter: &AtomicU64) {
     // before.
     let n = counter.load(Ordering::Relaxed).wrapping_add(1);
     counter.store(n, Ordering::Release);
-}
-
-/// Adds to a counter that only the calling thread writes.
-#[inline(always)]
-fn add(counter: &AtomicU64, n: u64) {
-    counter.store(
-        counter.load(Ordering::Relaxed).wrapping_add(n),
-        Ordering::Relaxed,
-    );
 }
 
 /// Whether the line is not the user's: in `MutexGuard::unlocked` and its like `lock_api` locks in a
@@ -287,7 +278,7 @@ impl Stripe {
     pub(crate) fn acquired(&self, site: &'static Site, bounced: bool) {
         self.count(&site.acquisitions);
         if bounced {
-            self.bounced();
+            self.count(&self.bounces);
         }
     }
 
@@ -295,11 +286,6 @@ impl Stripe {
     #[inline]
     pub(crate) fn holds(&self, site: &'static Site, now: impl FnOnce() -> u64) -> u64 {
         flight::hold(self.slot, site, now)
-    }
-
-    /// Another thread had the lock before.
-    pub(crate) fn bounced(&self) {
-        self.count(&self.bounces);
     }
 
     pub(crate) fn try_failed(&self) {
@@ -316,10 +302,7 @@ impl Stripe {
         if self.is_shared() || self.class.stats.reserve(size_of::<Waits>()) {
             leak_once(&self.blocked, Waits::new, |_| ());
         } else {
-            self.class
-                .stats
-                .shared_stripe(self.class, self.row, self.slot)
-                .prepare_to_block();
+            self.shared().prepare_to_block();
         }
     }
 
@@ -329,14 +312,17 @@ impl Stripe {
         if let Some(blocked) = self.blocked() {
             self.alone(|| record(blocked));
         } else {
-            let shared = self
-                .class
-                .stats
-                .shared_stripe(self.class, self.row, self.slot);
+            let shared = self.shared();
             if let Some(blocked) = shared.blocked() {
                 shared.alone(|| record(blocked));
             }
         }
+    }
+
+    /// The stripe that takes what this one has no room for.
+    fn shared(&self) -> &'static Stripe {
+        let stats = &self.class.stats;
+        stats.shared_stripe(self.class, self.row, self.slot)
     }
 
     fn blocked(&self) -> Option<&Waits> {
