@@ -12,15 +12,11 @@ pub(crate) fn expand(mut input: Input) -> TokenStream {
     for (slot, field) in ast::slots(&mut input.item).iter_mut().zip(&input.fields) {
         project_field(slot, field, &library);
     }
-    let classes = input
-        .locks()
-        .map(|(field, lock)| declare(field, lock, &library));
-    let classes: TokenStream = classes.collect();
-    let registered = register(&input, &library);
+    let classes = classes(&input, &library);
     let facts = facts(&input, &library);
     let handled = handled(&input, &library);
     let item = &input.item;
-    quote!(#item #classes #registered #facts #handled)
+    quote!(#item #classes #facts #handled)
 }
 
 fn project_field(slot: &mut Slot<'_>, field: &Field, library: &Library) {
@@ -55,9 +51,23 @@ fn project(ty: &Type, marker: &TokenStream, library: &Library) -> Type {
     })
 }
 
-/// Declares the class. All tokens stand at the field, in the user's own context, so that
-/// `Location::caller` in the expansion is the field's line.
-fn declare(field: &Field, lock: &Lock, library: &Library) -> TokenStream {
+/// Declares the classes of the item.
+fn classes(input: &Input, library: &Library) -> TokenStream {
+    let declarations: Vec<_> = input
+        .locks()
+        .map(|(field, lock)| declaration(field, lock, library))
+        .collect();
+    if declarations.is_empty() {
+        return TokenStream::new();
+    }
+    let span = Span::mixed_site();
+    let library = library.at(span);
+    quote_spanned!(span=> #library::__private::declare_classes! { #(#declarations)* })
+}
+
+/// What there is to say of one class. All tokens of the call stand at the field, in the user's own
+/// context, so that `Location::caller` is the field's line.
+fn declaration(field: &Field, lock: &Lock, library: &Library) -> TokenStream {
     let Lock {
         marker,
         kind,
@@ -76,25 +86,11 @@ fn declare(field: &Field, lock: &Lock, library: &Library) -> TokenStream {
         Name::Whole(name) => quote_spanned!(*span=> #name),
     };
     quote_spanned! {*span=>
-        #library::__private::declare_class! { #(#cfgs)* pub #marker, #kind, #name, #rank }
+        #(#cfgs)*
+        #marker = {
+            #library::__private::Declaration::new(#name, #library::__private::LockKind::#kind, #rank)
+        }
     }
-}
-
-/// Registers the classes of the item.
-fn register(input: &Input, library: &Library) -> TokenStream {
-    let span = Span::mixed_site();
-    let markers: Vec<_> = input
-        .locks()
-        .map(|(field, Lock { marker, .. })| {
-            let cfgs = &field.cfgs;
-            quote_spanned!(span=> #(#cfgs)* #marker,)
-        })
-        .collect();
-    if markers.is_empty() {
-        return TokenStream::new();
-    }
-    let library = library.at(span);
-    quote_spanned!(span=> #library::__private::register_classes! { #(#markers)* })
 }
 
 /// A check that the locks behind handles are ours too, though they get no class.
@@ -119,7 +115,8 @@ fn handled(input: &Input, library: &Library) -> TokenStream {
         types::each_known(&mut ty, Reach::Shared, &mut |ty, _| {
             if !names_self(ty.to_token_stream()) {
                 let cfgs = &field.cfgs;
-                checks.push(quote_spanned!(ours=> #(#cfgs)* is_ours::<#ty>();));
+                checks
+                    .push(quote_spanned!(ours=> #(#cfgs)* #library::__private::is_ours::<#ty>();));
             }
         });
     }
@@ -131,12 +128,6 @@ fn handled(input: &Input, library: &Library) -> TokenStream {
     quote_spanned! {ours=>
         #(#cfgs)*
         const _: () = {
-            const fn is_ours<L>()
-            where
-                L: ?::core::marker::Sized
-                    + #library::__private::Instrumentable<#library::__private::Unclassed>,
-            {
-            }
             #[allow(dead_code, single_use_lifetimes, unused_lifetimes, clippy::type_complexity)]
             fn handles #generics () #bounds {
                 #(#checks)*

@@ -12,6 +12,7 @@ use crate::stats::{ClassStats, Timing};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
+use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 /// What kind of lock a class is made of.
@@ -64,6 +65,47 @@ impl fmt::Display for LockKind {
     }
 }
 
+/// What `#[instrumented]` says of a class, in a `static` beside the item: small, because the compiler
+/// evaluates every one. The class is made when one of its locks is first used, or when the registry
+/// lists it.
+#[derive(Debug)]
+pub struct Declaration {
+    pub(crate) name: &'static str,
+    pub(crate) kind: LockKind,
+    pub(crate) rank: Option<u32>,
+    pub(crate) declared_at: &'static Location<'static>,
+    class: AtomicPtr<LockClass>,
+}
+
+impl Declaration {
+    /// The caller is where the class is declared.
+    #[track_caller]
+    #[must_use]
+    pub const fn new(name: &'static str, kind: LockKind, rank: Option<u32>) -> Self {
+        Declaration {
+            name,
+            kind,
+            rank,
+            declared_at: Location::caller(),
+            class: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// The class, where it has been made.
+    pub(crate) fn class(&self) -> Option<&'static LockClass> {
+        // Acquire: pairs with `set_class`.
+        let class = self.class.load(Ordering::Acquire);
+        // SAFETY: null, or what `set_class` was given.
+        unsafe { class.as_ref() }
+    }
+
+    pub(crate) fn set_class(&self, class: &'static LockClass) {
+        let class = ptr::from_ref(class).cast_mut();
+        // Release: whoever reads the pointer sees the class as it is now.
+        self.class.store(class, Ordering::Release);
+    }
+}
+
 /// A group of locks that share a name and their statistics.
 ///
 /// Declared by `#[instrumented]`, or made at the first use of a lock that nobody annotated.
@@ -73,13 +115,11 @@ pub struct LockClass {
     declared_at: &'static Location<'static>,
     rank: Option<u32>,
     kind: AtomicU8,
-    /// What the locks of the class record; see [`NEW`] and what follows it.
+    /// What the locks of the class record; see [`OFF`] and what follows it.
     state: AtomicU8,
     pub(crate) stats: ClassStats,
 }
 
-/// The class is not in the registry yet.
-const NEW: u8 = 0;
 /// Its locks are not observed.
 pub(crate) const OFF: u8 = 1;
 /// Everything is recorded, and stamps are plain reads of the counter: what the fast path is for.
@@ -91,7 +131,7 @@ pub(crate) const WITHOUT_SITES: u8 = 3;
 const OTHERWISE: u8 = 0x20;
 const SHIFT: u8 = 0x1f;
 const ALL_LINES_ONE: u8 = 0x40;
-/// Together with any of these but [`NEW`]: somebody measures acquisitions, whatever is recorded. No
+/// Together with any of these: somebody measures acquisitions, whatever is recorded. No
 /// state with it is one of the fast path.
 const MEASURED: u8 = 0x80;
 
@@ -111,23 +151,8 @@ pub(crate) struct OwnSettings {
 }
 
 impl LockClass {
-    /// A class for a `static`; its declaration site is the caller's.
-    #[doc(hidden)]
-    #[track_caller]
-    #[must_use]
-    pub const fn declared(name: &'static str, kind: LockKind, rank: Option<u32>) -> Self {
-        Self::build(name, kind, Location::caller(), rank)
-    }
-
-    pub(crate) const fn new(
-        name: &'static str,
-        kind: LockKind,
-        declared_at: &'static Location<'static>,
-    ) -> Self {
-        Self::build(name, kind, declared_at, None)
-    }
-
-    const fn build(
+    /// A class that records nothing until it is [told to](Self::switch).
+    pub(crate) fn new(
         name: &'static str,
         kind: LockKind,
         declared_at: &'static Location<'static>,
@@ -138,7 +163,7 @@ impl LockClass {
             declared_at,
             rank,
             kind: AtomicU8::new(kind as u8),
-            state: AtomicU8::new(NEW),
+            state: AtomicU8::new(OFF),
             stats: ClassStats::new(),
         }
     }
@@ -209,7 +234,7 @@ impl LockClass {
     pub(crate) fn recording(&self, thread: &Thread) -> Option<(Timing, bool)> {
         let state = self.state() & !MEASURED;
         let shift = match state {
-            NEW | OFF => return None,
+            OFF => return None,
             EXACT | WITHOUT_SITES => 0,
             more => more & SHIFT,
         };
@@ -228,10 +253,6 @@ impl LockClass {
         let state = self.state();
         ((OTHERWISE..MEASURED).contains(&state) && state & SHIFT > 0)
             .then_some((state & SHIFT, state & ALL_LINES_ONE == 0))
-    }
-
-    pub(crate) fn is_enrolled(&self) -> bool {
-        self.state() != NEW
     }
 
     /// Whether acquisitions are [noted](crate::stats::note).
@@ -268,19 +289,30 @@ impl fmt::Debug for LockClass {
 
 /// The class of a lock, as a type parameter of its constructor.
 pub trait Class: 'static {
-    /// The declared class; `None` for locks that are named by their creation site.
-    const DECLARED: Option<&'static LockClass>;
+    /// What declares it; `None` for locks that are named by their creation site.
+    const DECLARED: Option<&'static Declaration>;
 }
 
 /// A class that `#[instrumented]` declared.
-pub trait DeclaredClass: Class {}
+pub trait DeclaredClass: 'static {
+    /// What declares it.
+    #[cfg(feature = "stats")]
+    const DECLARATION: &'static Declaration;
+}
+
+impl<C: DeclaredClass> Class for C {
+    #[cfg(feature = "stats")]
+    const DECLARED: Option<&'static Declaration> = Some(C::DECLARATION);
+    #[cfg(not(feature = "stats"))]
+    const DECLARED: Option<&'static Declaration> = None;
+}
 
 /// The class of every lock that nobody annotated: it is named by the line that creates it.
 #[derive(Debug)]
 pub enum Unclassed {}
 
 impl Class for Unclassed {
-    const DECLARED: Option<&'static LockClass> = None;
+    const DECLARED: Option<&'static Declaration> = None;
 }
 
 /// A lock type to which `#[instrumented]` can give a class.
@@ -294,40 +326,41 @@ pub trait Instrumentable<C> {
     type Lock: ?Sized;
 }
 
-/// The classes that an item declares, as `inventory` collects them at link time.
+/// What an item declares, as `inventory` collects it at link time.
 #[derive(Debug)]
-pub struct Declaration(pub &'static [Option<&'static LockClass>]);
+pub struct Declarations(pub &'static [&'static Declaration]);
 
-inventory::collect!(Declaration);
+inventory::collect!(Declarations);
 
 /// Which class a lock belongs to, in one word.
 ///
 /// | low bits | the rest of the word |
 /// |---|---|
-/// | `DECLARED` | a [`LockClass`]; this lock has not been used yet |
+/// | `DECLARED` | a [`Declaration`]; this lock has not been used yet |
 /// | `SITE` | the [`Location`] of the creation; this lock has not been used yet |
-/// | none | a [`LockClass`], enrolled in the registry; the lock counts among its instances |
+/// | none | a [`LockClass`]; the lock counts among its instances |
 ///
 /// A word never changes again once its low bits are gone.
 pub(crate) struct ClassCell {
     word: AtomicPtr<()>,
     /// What the word points to is shared and never freed.
-    points_to: PhantomData<(&'static LockClass, &'static Location<'static>)>,
+    points_to: PhantomData<&'static (Declaration, Location<'static>, LockClass)>,
 }
 
 const DECLARED: usize = 1;
 const SITE: usize = 2;
 const TAGS: usize = DECLARED | SITE;
-const _: () = assert!(align_of::<LockClass>() > TAGS && align_of::<Location<'static>>() > TAGS);
+const _: () = assert!(align_of::<Declaration>() > TAGS && align_of::<Location<'static>>() > TAGS);
+const _: () = assert!(align_of::<LockClass>() > TAGS);
 
 impl ClassCell {
-    pub(crate) const fn declared(class: &'static LockClass) -> Self {
-        let class = std::ptr::from_ref(class).cast_mut().cast::<()>();
-        Self::from_word(class.wrapping_byte_add(DECLARED))
+    pub(crate) const fn declared(declaration: &'static Declaration) -> Self {
+        let declaration = ptr::from_ref(declaration).cast_mut().cast::<()>();
+        Self::from_word(declaration.wrapping_byte_add(DECLARED))
     }
 
     pub(crate) const fn site(location: &'static Location<'static>) -> Self {
-        let location = std::ptr::from_ref(location).cast_mut().cast::<()>();
+        let location = ptr::from_ref(location).cast_mut().cast::<()>();
         Self::from_word(location.wrapping_byte_add(SITE))
     }
 
@@ -379,12 +412,17 @@ impl ClassCell {
                 let location = unsafe { &*target.cast::<Location<'static>>() };
                 registry::class_of_site(location, kind)
             }
-            // SAFETY: `declared` and the exchange below made the word from a `&'static LockClass`.
+            DECLARED => {
+                // SAFETY: `declared` made the word from a `&'static Declaration`.
+                let declaration = unsafe { &*target.cast::<Declaration>() };
+                registry::class_of(declaration)
+            }
+            // SAFETY: the exchange below made the word from a `&'static LockClass`.
             _ => unsafe { &*target.cast::<LockClass>() },
         };
-        registry::enrol(class, kind);
-        let resolved = std::ptr::from_ref(class).cast_mut().cast::<()>();
-        // Release: whoever reads the bare word sees the class enrolled. Of two threads that use a
+        registry::first_use(class, kind);
+        let resolved = ptr::from_ref(class).cast_mut().cast::<()>();
+        // Release: whoever reads the bare word sees the class complete. Of two threads that use a
         // new lock at the same time, one counts it.
         let first =
             self.word

@@ -62,7 +62,7 @@ impl<C: Class> Condvar<C> {
     #[must_use]
     pub const fn new() -> Self {
         let raw = match C::DECLARED {
-            Some(class) => RawCondvar::declared(class),
+            Some(declaration) => RawCondvar::declared(declaration),
             None => RawCondvar::at_site(Location::caller()),
         };
         Condvar {

@@ -10,7 +10,7 @@
 macro_rules! observing {
     ($Raw:ty, $C:ident, $site:ident $(, $raw:expr)?) => {
         match $C::DECLARED {
-            Some(class) => <$Raw>::declared(class $(, $raw)?),
+            Some(declaration) => <$Raw>::declared(declaration $(, $raw)?),
             None => <$Raw>::at_site($site $(, $raw)?),
         }
     };

@@ -1,9 +1,8 @@
 //! What generated code may name. Not public API.
 
-pub use crate::__declare_class as declare_class;
-pub use crate::__register_classes as register_classes;
+pub use crate::__declare_classes as declare_classes;
 pub use crate::class::{
-    Class, Declaration, DeclaredClass, Instrumentable, LockClass, LockKind, Unclassed,
+    Declaration, Declarations, DeclaredClass, Instrumentable, LockKind, Unclassed,
 };
 pub use inventory;
 
@@ -42,77 +41,59 @@ impl FieldFacts {
     }
 }
 
-/// Declares a lock class: its marker type and its `static`.
+/// Declares the lock classes of one item: their marker types and declarations, which it registers
+/// together, because each registration takes time to compile.
 #[cfg(feature = "stats")]
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __declare_class {
-    ($(#[$cfg:meta])* $vis:vis $marker:ident, $kind:ident, $name:expr, $rank:expr) => {
-        $(#[$cfg])*
-        #[doc(hidden)]
-        #[allow(non_camel_case_types)]
-        #[non_exhaustive]
-        $vis enum $marker {}
+macro_rules! __declare_classes {
+    ($($(#[$cfg:meta])* $marker:ident = { $($declaration:tt)* })*) => {
+        $crate::__markers! { $($(#[$cfg])* $marker)* }
 
-        $(#[$cfg])*
+        #[allow(non_upper_case_globals)]
         const _: () = {
-            static CLASS: $crate::__private::LockClass = $crate::__private::LockClass::declared(
-                $name,
-                $crate::__private::LockKind::$kind,
-                $rank,
-            );
-
-            impl $crate::__private::Class for $marker {
-                const DECLARED: ::core::option::Option<&'static $crate::__private::LockClass> =
-                    ::core::option::Option::Some(&CLASS);
+            $(
+                $(#[$cfg])*
+                static $marker: $crate::__private::Declaration = $($declaration)*;
+                $(#[$cfg])*
+                impl $crate::__private::DeclaredClass for $marker {
+                    const DECLARATION: &'static $crate::__private::Declaration = &$marker;
+                }
+            )*
+            $crate::__private::inventory::submit! {
+                $crate::__private::Declarations(&[$($(#[$cfg])* &$marker),*])
             }
-
-            impl $crate::__private::DeclaredClass for $marker {}
         };
     };
 }
 
-/// Registers the classes of one item: together, because each registration takes time to compile.
-#[cfg(feature = "stats")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __register_classes {
-    ($($(#[$cfg:meta])* $marker:ident,)*) => {
-        $crate::__private::inventory::submit! {
-            $crate::__private::Declaration(&[
-                $($(#[$cfg])* <$marker as $crate::__private::Class>::DECLARED,)*
-            ])
-        }
-    };
-}
-
-/// With the feature `stats` off there is nothing to register.
+/// With the feature `stats` off there are marker types and nothing else.
 #[cfg(not(feature = "stats"))]
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __register_classes {
-    ($($tokens:tt)*) => {};
-}
-
-/// With the feature `stats` off there is a marker type and nothing else.
-#[cfg(not(feature = "stats"))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __declare_class {
-    ($(#[$cfg:meta])* $vis:vis $marker:ident, $kind:ident, $name:expr, $rank:expr) => {
-        $(#[$cfg])*
-        #[doc(hidden)]
-        #[allow(non_camel_case_types)]
-        #[non_exhaustive]
-        $vis enum $marker {}
-
-        $(#[$cfg])*
-        impl $crate::__private::Class for $marker {
-            const DECLARED: ::core::option::Option<&'static $crate::__private::LockClass> =
-                ::core::option::Option::None;
-        }
-
-        $(#[$cfg])*
-        impl $crate::__private::DeclaredClass for $marker {}
+macro_rules! __declare_classes {
+    ($($(#[$cfg:meta])* $marker:ident = { $($declaration:tt)* })*) => {
+        $crate::__markers! { $($(#[$cfg])* $marker)* }
+        $(
+            $(#[$cfg])*
+            impl $crate::__private::DeclaredClass for $marker {}
+        )*
     };
 }
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __markers {
+    ($($(#[$cfg:meta])* $marker:ident)*) => {
+        $(
+            $(#[$cfg])*
+            #[doc(hidden)]
+            #[allow(non_camel_case_types)]
+            #[non_exhaustive]
+            pub enum $marker {}
+        )*
+    };
+}
+
+/// Compiles if `L` is a lock of ours.
+pub const fn is_ours<L: ?Sized + Instrumentable<Unclassed>>() {}

@@ -1,13 +1,13 @@
 //! The registry: every lock class of the process, what is recorded of it, and the snapshot of them
 //! all.
 //!
-//! Declared classes come from `inventory` at link time, so they are listed before their first use.
-//! A class also enrols itself at its first use, because a linked crate that nobody names can lose
-//! its link-time registrations. Locks that nobody annotated enrol by their creation site.
+//! Declarations come from `inventory` at link time, so declared classes are listed before their first
+//! use. The first use of a lock also makes its class, because a linked crate that nobody names can
+//! lose its link-time registrations. Locks that nobody annotated have one by their creation site.
 //!
 //! Nothing here runs while a lock of the user's is taken, except at the first use of an inner lock.
 
-use crate::class::{Declaration, LockClass, LockKind, OwnSettings, Recording};
+use crate::class::{Declaration, Declarations, LockClass, LockKind, OwnSettings, Recording};
 use crate::clock;
 use crate::settings::{HoldTiming, InvalidSetting, Settings};
 use crate::snapshot::{LockSnapshot, Snapshot};
@@ -54,24 +54,51 @@ impl Entry {
 }
 
 impl Registry {
-    fn enrol(&mut self, class: &'static LockClass) {
-        if !class.is_enrolled() {
-            let settings = self.settings();
-            let entry = Entry {
-                class,
-                own: OwnSettings::default(),
-            };
-            entry.apply(settings);
-            self.classes.push(entry);
+    /// Lists a new class, which lives as long as the process.
+    fn enrol(&mut self, class: LockClass) -> &'static LockClass {
+        let entry = Entry {
+            class: Box::leak(Box::new(class)),
+            own: OwnSettings::default(),
+        };
+        entry.apply(self.settings());
+        let class = entry.class;
+        self.classes.push(entry);
+        class
+    }
+
+    fn class_of(&mut self, declaration: &Declaration) -> &'static LockClass {
+        declaration.class().unwrap_or_else(|| {
+            let class = self.enrol(LockClass::new(
+                declaration.name,
+                declaration.kind,
+                declaration.declared_at,
+                declaration.rank,
+            ));
+            declaration.set_class(class);
+            class
+        })
+    }
+
+    fn class_of_site(
+        &mut self,
+        location: &'static Location<'static>,
+        kind: LockKind,
+    ) -> &'static LockClass {
+        if let Some(class) = self.sites.get(location) {
+            return class;
         }
+        let name = Box::leak(location.to_string().into_boxed_str());
+        let class = self.enrol(LockClass::new(name, kind, location, None));
+        self.sites.insert(location, class);
+        class
     }
 
     fn enrol_declarations(&mut self) {
         if !self.declarations_listed {
             self.declarations_listed = true;
-            for declaration in inventory::iter::<Declaration> {
-                for class in declaration.0.iter().flatten() {
-                    self.enrol(class);
+            for declarations in inventory::iter::<Declarations> {
+                for declaration in declarations.0 {
+                    self.class_of(declaration);
                 }
             }
         }
@@ -206,7 +233,6 @@ pub(crate) fn end_measurement() {
 /// Changes what the class itself says.
 pub(crate) fn change_own(class: &'static LockClass, change: impl FnOnce(&mut OwnSettings)) {
     let mut registry = REGISTRY.lock();
-    registry.enrol(class);
     let settings = registry.settings();
     let entry = registry
         .classes
@@ -218,15 +244,18 @@ pub(crate) fn change_own(class: &'static LockClass, change: impl FnOnce(&mut Own
     }
 }
 
-/// Lists the class if it is not listed yet. Called before the first acquisition of every lock.
-pub(crate) fn enrol(class: &'static LockClass, kind: LockKind) {
+/// A lock is used for the first time. Called before its first acquisition.
+pub(crate) fn first_use(class: &LockClass, kind: LockKind) {
     if clock::start() {
         clock_changed();
     }
     class.set_kind(kind);
-    if !class.is_enrolled() {
-        REGISTRY.lock().enrol(class);
-    }
+}
+
+/// The class that is declared so.
+pub(crate) fn class_of(declaration: &Declaration) -> &'static LockClass {
+    let known = declaration.class();
+    known.unwrap_or_else(|| REGISTRY.lock().class_of(declaration))
 }
 
 /// The class of the locks that are created at `location`.
@@ -234,9 +263,5 @@ pub(crate) fn class_of_site(
     location: &'static Location<'static>,
     kind: LockKind,
 ) -> &'static LockClass {
-    let mut registry = REGISTRY.lock();
-    registry.sites.entry(location).or_insert_with(|| {
-        let name = Box::leak(location.to_string().into_boxed_str());
-        Box::leak(Box::new(LockClass::new(name, kind, location)))
-    })
+    REGISTRY.lock().class_of_site(location, kind)
 }

@@ -10,7 +10,7 @@
 //! by falling asleep; who notifies takes the gate too. Nobody asks for the mutex with the gate held.
 
 use super::RawMutex;
-use crate::class::{ClassCell, LockClass, LockKind};
+use crate::class::{ClassCell, Declaration, LockKind};
 use crate::clock;
 use crate::stats::{Row, Stripe};
 use lock_api::MutexGuard;
@@ -30,8 +30,8 @@ pub struct RawCondvar {
 }
 
 impl RawCondvar {
-    pub(crate) const fn declared(class: &'static LockClass) -> Self {
-        Self::new(ClassCell::declared(class))
+    pub(crate) const fn declared(declaration: &'static Declaration) -> Self {
+        Self::new(ClassCell::declared(declaration))
     }
 
     pub(crate) const fn at_site(site: &'static Location<'static>) -> Self {

@@ -1,6 +1,6 @@
 //! The condition variable with the feature `stats` off: `parking_lot`'s.
 
-use crate::class::LockClass;
+use crate::class::Declaration;
 use lock_api::MutexGuard;
 use std::panic::Location;
 
@@ -10,7 +10,7 @@ pub struct RawCondvar {
 }
 
 impl RawCondvar {
-    pub(crate) const fn declared(_: &'static LockClass) -> Self {
+    pub(crate) const fn declared(_: &'static Declaration) -> Self {
         RawCondvar {
             condvar: parking_lot::Condvar::new(),
         }

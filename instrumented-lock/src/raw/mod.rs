@@ -19,7 +19,7 @@ use held::Observed;
 pub use thread_id::RawThreadId;
 pub(crate) use thread_id::counting_nested;
 
-use crate::class::{self, ClassCell, LockClass, LockKind};
+use crate::class::{self, ClassCell, Declaration, LockKind};
 use crate::clock;
 use crate::stats::slot::{self, Thread};
 use crate::stats::{
@@ -105,8 +105,8 @@ impl<R, K: Kinds> Instrumented<R, K> {
     }
 
     /// An unlocked lock of a declared class.
-    pub(crate) const fn declared(class: &'static LockClass, raw: R) -> Self {
-        Self::of(ClassCell::declared(class), raw)
+    pub(crate) const fn declared(declaration: &'static Declaration, raw: R) -> Self {
+        Self::of(ClassCell::declared(declaration), raw)
     }
 
     /// An unlocked lock that is named by its creation site.

@@ -5,7 +5,7 @@
 //! is ask its thread id. The id therefore knows the lock's class, and leaves word in a
 //! thread-local of which lock was asked last.
 
-use crate::class::{ClassCell, LockClass, LockKind};
+use crate::class::{ClassCell, Declaration, LockKind};
 use lock_api::GetThreadId;
 use std::cell::Cell;
 use std::num::NonZeroUsize;
@@ -22,9 +22,9 @@ pub struct RawThreadId {
 }
 
 impl RawThreadId {
-    pub(crate) const fn declared(class: &'static LockClass) -> Self {
+    pub(crate) const fn declared(declaration: &'static Declaration) -> Self {
         RawThreadId {
-            class: ClassCell::declared(class),
+            class: ClassCell::declared(declaration),
         }
     }
 
