@@ -1,10 +1,13 @@
 //! Who is blamed for the waiting of others: on real threads, with generous tolerance, since the
 //! scheduler is part of the subject; exactly where the parts have to add up.
 
+use instrumented_lock::raw::Instrumented;
 use instrumented_lock::{
-    CallSite, LockSnapshot, Mode, Mutex, MutexGuard, RwLock, instrumented, registry,
+    Blame, CallSite, LockSnapshot, Mode, Mutex, MutexGuard, RwLock, instrumented, lock_api,
+    registry,
 };
 use instrumented_lock_tests::figures;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,12 +26,12 @@ fn assert_near(value: Duration, expected: Duration, what: &str) {
     );
 }
 
-/// Waits until `n` threads wait for the lock named `lock`.
+/// Waits until `n` threads wait for the lock with `lock` in its name.
 fn until_waiting(lock: &str, n: usize) {
     let waiting = || {
         let snapshot = registry::snapshot();
         let is_it = |f: &&instrumented_lock::InFlight| {
-            f.lock().ends_with(lock) && f.state() == instrumented_lock::InFlightState::Waiting
+            f.lock().contains(lock) && f.state() == instrumented_lock::InFlightState::Waiting
         };
         snapshot.in_flight().iter().filter(is_it).count()
     };
@@ -91,11 +94,7 @@ fn every_waiter_counts_for_the_time_that_it_overlapped() {
         );
     }
     assert_adds_up(&lock);
-    let pairs: Duration = lock
-        .blame()
-        .iter()
-        .map(instrumented_lock::Blame::total)
-        .sum();
+    let pairs: Duration = lock.blame().iter().map(Blame::total).sum();
     assert_near(pairs, blame(&lock), "the pairs make up the blame");
     // The waits of one line for one other are a pair; what they add up to is the holder's.
     let of = |line: u32| {
@@ -103,7 +102,7 @@ fn every_waiter_counts_for_the_time_that_it_overlapped() {
             .blame()
             .iter()
             .filter(move |pair| pair.holder().line() == line);
-        pairs.map(instrumented_lock::Blame::total).sum::<Duration>()
+        pairs.map(Blame::total).sum::<Duration>()
     };
     let (first, last) = (holds[0].0, holds[4].0);
     assert_near(of(first), expected(0), "the pairs of the first");
@@ -149,6 +148,18 @@ fn blame_and_hand_over_add_up_under_stress() {
         }
     });
     let lock = figures("SUM");
+    let pairs: Duration = lock.blame().iter().map(Blame::total).sum();
+    let difference = pairs.abs_diff(blame(&lock));
+    assert!(
+        difference <= blame(&lock) / 1000 + Duration::from_nanos(lock.write().acquisitions()),
+        "the pairs make up {pairs:?} of {:?}",
+        blame(&lock)
+    );
+    for site in lock.call_sites() {
+        // Five others at most can wait while a hold lasts.
+        let most = 5 * site.hold_total();
+        assert!(site.blame() <= most + most / 100, "{site:?}");
+    }
     assert!(
         lock.write().contended() > 100,
         "{}",
@@ -283,4 +294,62 @@ fn a_wait_that_gives_up_is_blamed_on_the_holder() {
         blame(&lock)
     );
     assert_eq!(lock.write().timeouts(), 1);
+}
+
+/// A mutex whose waiters look only now and then whether it is free.
+struct Polled(AtomicBool);
+
+// SAFETY: whoever has set the flag has the lock, until it clears it.
+unsafe impl lock_api::RawMutex for Polled {
+    const INIT: Self = Polled(AtomicBool::new(false));
+    type Guard = lock_api::GuardSend;
+
+    fn lock(&self) -> Self::Guard {
+        loop {
+            if let Some(guard) = self.try_lock() {
+                return guard;
+            }
+            thread::sleep(100 * MS);
+        }
+    }
+
+    fn try_lock(&self) -> Option<Self::Guard> {
+        let was_locked = self.0.swap(true, Ordering::Acquire);
+        (!was_locked).then(lock_api::GuardSend::new)
+    }
+
+    unsafe fn unlock(&self, _: Self::Guard) {
+        self.0.store(false, Ordering::Release);
+    }
+
+    fn is_locked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// While one waits, another has the lock twice for 10 ms, and nobody in the 50 ms between and for
+/// some 30 ms after.
+#[test]
+fn a_lock_that_is_free_and_taken_past_a_waiter_is_handed_over_meanwhile() {
+    const LINE: u32 = line!() + 1;
+    static FREE: lock_api::Mutex<Instrumented<Polled>, u32> =
+        lock_api::Mutex::from_raw(Instrumented::new(lock_api::RawMutex::INIT), 0);
+
+    let first = FREE.lock();
+    thread::scope(|scope| {
+        scope.spawn(|| *FREE.lock() += 1);
+        until_waiting("blame.rs:", 1);
+        thread::sleep(10 * MS);
+        drop(first);
+        thread::sleep(50 * MS);
+        let second = FREE.lock();
+        thread::sleep(10 * MS);
+        drop(second);
+    });
+    let snapshot = registry::snapshot();
+    let is_it = |lock: &&LockSnapshot| lock.declared_at().line().abs_diff(LINE) < 3;
+    let lock = snapshot.locks().iter().find(is_it).unwrap();
+    assert_adds_up(lock);
+    assert_near(blame(lock), 20 * MS, "two holds");
+    assert_near(lock.hand_over(), 80 * MS, "free");
 }

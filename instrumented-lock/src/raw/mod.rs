@@ -23,7 +23,7 @@ use crate::class::{self, ClassCell, Declaration, LockKind};
 use crate::clock;
 use crate::stats::slot::{self, Thread};
 use crate::stats::{
-    Contention, NEVER, Row, Site, Timing, Verdict, acquired_fast, note, released_fast,
+    Contention, Mark, NEVER, Row, Site, Timing, Verdict, acquired_fast, note, released_fast,
     released_untimed,
 };
 use std::marker::PhantomData;
@@ -262,7 +262,9 @@ impl<R, K: Kinds> Instrumented<R, K> {
                 last != 0
             }
         };
-        if !self.contention().is_any()
+        // An exclusive holder tells those that wait with its release, if it knows then since when.
+        let is_told_later = matches!((row, timing), (Row::Write, Timing::Fast));
+        if (is_told_later || !self.contention().is_any())
             && let Some(at) = acquired_fast(thread, site, now, bounced)
         {
             return Observed::new(site, timing, at);
@@ -282,7 +284,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             Timing::Untimed => NEVER,
             Timing::Fast | Timing::Exact | Timing::ForMany(_) => clock::now(),
         });
-        if is_waited_for {
+        if is_waited_for && (at == NEVER || !stripe.row().is_exclusive()) {
             self.overtook(site, at);
         }
         Observed::new(site, timing, at)
@@ -305,7 +307,11 @@ impl<R, K: Kinds> Instrumented<R, K> {
     #[inline(never)]
     fn verdict(&self, site: &'static Site, at: u64, end: u64) -> Option<Verdict> {
         let stripe = site.stripe();
-        let mark = stripe.mark_of(site, at);
+        let mark = if stripe.row().is_exclusive() {
+            Mark::NONE
+        } else {
+            stripe.mark_of(site, at)
+        };
         let end = if end == NEVER { clock::now() } else { end };
         self.contention().release(stripe.row(), mark, at, end)
     }
@@ -467,24 +473,25 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let stripe = site.stripe();
         stripe.prepare_to_block();
         let start = clock::now();
-        stripe.waits(site, start);
+        let listed = stripe.waits(site, start);
         let counted = self.contention().arrive(site, start);
         let Some(inner) = wait(&self.raw) else {
             if counted {
                 self.contention().give_up(site, clock::now());
             }
-            stripe.gave_up(site, start);
+            stripe.gave_up(listed);
             return None;
         };
         let at = clock::now();
-        let handed = counted.then(|| self.contention().acquire(site, stripe.row(), at));
-        stripe.acquired_after(site, start, at, slot::here(|thread| self.bounced(thread)));
-        if let Some((hand_over, mark)) = handed {
-            stripe.handed_over(hand_over);
-            stripe.note_mark(site, at, mark);
+        let (hand_over, mark) = if counted {
+            self.contention().acquire(site, stripe.row(), at)
         } else {
             stripe.class().stats.unblamed();
-        }
+            (0, Mark::NONE)
+        };
+        stripe.handed_over(hand_over);
+        let bounced = slot::here(|thread| self.bounced(thread));
+        stripe.acquired_after(site, (listed, start), (at, mark), bounced);
         Some(Held::observed(inner, Observed::new(site, timing, at)))
     }
 
@@ -586,7 +593,11 @@ impl<R, K: Kinds> Instrumented<R, K> {
         if let Some(verdict) = verdict {
             site.stripe().blamed(site, &verdict);
         }
-        observed.ended(end);
+        if observed.is_fast() {
+            slot::here(|thread| released_fast(thread, site, at, end));
+        } else {
+            observed.ended(end);
+        }
     }
 
     /// Turns an acquisition into one of another mode without letting go of the lock: one hold ends

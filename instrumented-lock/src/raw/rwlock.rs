@@ -2,7 +2,7 @@
 
 use super::{Held, Instrumented, Kinds};
 use crate::clock;
-use crate::stats::Row;
+use crate::stats::{Mark, Row};
 use lock_api::{
     RawRwLock, RawRwLockDowngrade, RawRwLockFair, RawRwLockTimed, RawRwLockUpgrade,
     RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair, RawRwLockUpgradeTimed,
@@ -161,7 +161,7 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
         let stripe = observed.site().stripe().of(Row::Write);
         let site = stripe.site(Location::caller());
         stripe.prepare_to_block();
-        stripe.waits(site, start);
+        let listed = stripe.waits(site, start);
         let counted = self.contention().arrive(site, start);
         match wait(&self.raw, inner) {
             Ok(inner) => {
@@ -173,7 +173,7 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
                 } else {
                     stripe.class().stats.unblamed();
                 }
-                stripe.acquired_after(site, start, at, false);
+                stripe.acquired_after(site, (listed, start), (at, Mark::NONE), false);
                 observed.ended(start);
                 Ok(Held::observed(inner, observed.next(site, at)))
             }
@@ -181,7 +181,7 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
                 if counted {
                     self.contention().give_up(site, clock::now());
                 }
-                stripe.gave_up(site, start);
+                stripe.gave_up(listed);
                 Err(Held::observed(inner, observed))
             }
         }

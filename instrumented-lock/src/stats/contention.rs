@@ -5,7 +5,8 @@
 //! change the slope of. What W grows by between an acquisition and its release, others have waited
 //! while that hold lasted; what it grows by between a release and the next acquisition is the
 //! hand-over. Each event costs the same however long the queue is, and the parts add up to all that
-//! was waited.
+//! was waited. An exclusive holder that did not wait tells both at its release: nobody else can have
+//! had the lock meanwhile, and whoever has come since found it taken.
 //!
 //! Which locks are waited for stands in a table of its own, by the lock's address, that only changes
 //! when somebody begins or ceases to wait: reading it is all that an acquisition and a release pay
@@ -13,13 +14,13 @@
 //! write. An event that finds another one of the same lock in progress waits for it some
 //! nanoseconds, but not for long: a holder that cannot get in leaves its part to the next event.
 
-use super::Row;
 use super::sites::Site;
+use super::{NEVER, Row};
 use std::cell::UnsafeCell;
 use std::hint::spin_loop;
 use std::panic::Location;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 type Line = Option<&'static Location<'static>>;
 
@@ -59,8 +60,13 @@ struct State {
     until: u64,
     /// What is not yet blamed on anybody began at this value of the sum of all integrals.
     mark: u64,
-    /// The last event of an exclusive holder was its release: what comes now is hand-over.
+    /// The last event of an exclusive holder was its release: what comes now is hand-over, until
+    /// the next acquisition. That of an exclusive holder who did not wait is told with its release.
     is_free: bool,
+    /// When the last hold ended.
+    freed: u64,
+    /// How many of `waiters` are in use; the first, of all lines that have none, always is.
+    used: usize,
     waiters: [Waiters; LINES + 1],
 }
 
@@ -69,6 +75,8 @@ struct Waiters {
     /// The line that waits; `None` for all others, and where there is none.
     line: Line,
     count: u32,
+    /// How many there were when the last hold ended. Those that came later found the lock taken.
+    older: u32,
     integral: u64,
     /// The integral when blame was last dealt out.
     mark: u64,
@@ -85,8 +93,9 @@ impl Episode {
     /// Runs `event` alone. `None` after so many `tries`.
     fn enter<T>(&self, tries: usize, event: impl FnOnce(&mut State) -> T) -> Option<T> {
         let mut attempt = 0;
-        // Acquire: pairs with the release below; the last event is complete.
-        while self.busy.swap(true, Ordering::Acquire) {
+        // Acquire: pairs with the release below; the last event is complete. The load in front leaves
+        // the cache line where it is as long as there is no use in taking it.
+        while self.busy.load(Ordering::Relaxed) || self.busy.swap(true, Ordering::Acquire) {
             attempt += 1;
             if attempt == tries {
                 return None;
@@ -113,9 +122,12 @@ impl State {
             until: 0,
             mark: 0,
             is_free: false,
+            freed: 0,
+            used: 1,
             waiters: [Waiters {
                 line: None,
                 count: 0,
+                older: 0,
                 integral: 0,
                 mark: 0,
             }; LINES + 1],
@@ -136,7 +148,7 @@ impl State {
     /// that is late finds them worked out already.
     fn advance(&mut self, now: u64) {
         if let Some(ticks) = now.checked_sub(self.until) {
-            for waiters in &mut self.waiters {
+            for waiters in self.used() {
                 waiters.integral = waiters
                     .integral
                     .wrapping_add(u64::from(waiters.count) * ticks);
@@ -146,7 +158,7 @@ impl State {
     }
 
     fn total(&self) -> u64 {
-        self.waiters
+        self.waiters[..self.used]
             .iter()
             .fold(0, |sum, waiters| sum.wrapping_add(waiters.integral))
     }
@@ -155,25 +167,30 @@ impl State {
         self.waiters.iter().all(|waiters| waiters.count == 0)
     }
 
+    fn used(&mut self) -> &mut [Waiters] {
+        &mut self.waiters[..self.used]
+    }
+
     /// Where waits of `line` belong.
-    fn place(&self, line: Line) -> usize {
-        let lines = &self.waiters[..LINES];
-        let known = lines
-            .iter()
-            .position(|waiters| waiters.line == line && line.is_some());
-        known
-            .or_else(|| lines.iter().position(|waiters| waiters.line.is_none()))
-            .unwrap_or(LINES)
+    fn of(&mut self, line: Line) -> &mut Waiters {
+        let mut lines = self.waiters[1..self.used].iter();
+        let known = lines.position(|waiters| is_line(waiters.line, line));
+        let place = match known {
+            Some(i) => i + 1,
+            None if line.is_some() && self.used <= LINES => {
+                self.waiters[self.used].line = line;
+                self.used += 1;
+                self.used - 1
+            }
+            None => 0,
+        };
+        &mut self.waiters[place]
     }
 
     fn arrive(&mut self, line: Line, start: u64) {
         self.advance(start);
-        let place = self.place(line);
         let late = self.until - start;
-        let waiters = &mut self.waiters[place];
-        if place < LINES {
-            waiters.line = line;
-        }
+        let waiters = self.of(line);
         waiters.count += 1;
         // It has been waiting since `start`, also where the others are further already.
         waiters.integral = waiters.integral.wrapping_add(late);
@@ -181,9 +198,8 @@ impl State {
 
     fn leave(&mut self, line: Line, end: u64) {
         self.advance(end);
-        let place = self.place(line);
         let late = self.until - end;
-        let waiters = &mut self.waiters[place];
+        let waiters = self.of(line);
         waiters.count = waiters.count.saturating_sub(1);
         waiters.integral = waiters.integral.wrapping_sub(late);
     }
@@ -209,6 +225,29 @@ impl State {
         if was_free || exclusively { waited } else { 0 }
     }
 
+    /// An exclusive hold has begun `ticks` after the last one ended, and nobody has told so yet. The
+    /// hand-over that it has ended: one who gave up in so short a time counts to its end.
+    fn hand_over(&mut self, ticks: u64) -> u64 {
+        let mut all = 0;
+        for waiters in self.used() {
+            let since_mark = waiters.integral.wrapping_sub(waiters.mark).cast_signed();
+            let most = u64::try_from(since_mark).unwrap_or(0);
+            let waited = u64::from(waiters.older).saturating_mul(ticks).min(most);
+            waiters.mark = waiters.mark.wrapping_add(waited);
+            all += waited;
+        }
+        self.mark = self.mark.wrapping_add(all);
+        all
+    }
+
+    /// A hold has ended.
+    fn freed(&mut self, end: u64) {
+        self.freed = end;
+        for waiters in self.used() {
+            waiters.older = waiters.count;
+        }
+    }
+
     fn here(&self) -> Mark {
         Mark {
             generation: self.generation,
@@ -218,16 +257,17 @@ impl State {
 
     /// What each line has waited since blame was last dealt out, which is now.
     fn deal(&mut self) -> [Share; LINES + 1] {
-        self.waiters.each_mut().map(|waiters| {
+        let mut shares = [Share::NONE; LINES + 1];
+        for (waiters, share) in self.used().iter_mut().zip(&mut shares) {
             let ticks = waiters.integral.wrapping_sub(waiters.mark);
             waiters.mark = waiters.integral;
-            let ticks = if ticks.cast_signed() < 0 { 0 } else { ticks };
-            Share {
+            *share = Share {
                 waiter: waiters.line,
-                ticks,
+                ticks: if ticks.cast_signed() < 0 { 0 } else { ticks },
                 waits: u64::from(waiters.count),
-            }
-        })
+            };
+        }
+        shares
     }
 }
 
@@ -239,8 +279,17 @@ struct Share {
     waits: u64,
 }
 
+impl Share {
+    const NONE: Share = Share {
+        waiter: None,
+        ticks: 0,
+        waits: 0,
+    };
+}
+
 /// What a hold that has ended is blamed for, worked out before the unlock and recorded after.
 pub(crate) struct Verdict {
+    hand_over: u64,
     total: u64,
     shares: [Share; LINES + 1],
 }
@@ -349,7 +398,8 @@ impl Contention {
         left.unwrap_or_default()
     }
 
-    /// The lock has been taken without waiting, past those that wait. Returns the hand-over, and
+    /// The lock has been taken without waiting, past those that wait; an exclusive hold that is timed
+    /// need not say so. Returns the hand-over, and
     /// for a reader where its hold begins.
     pub(crate) fn overtake(self, row: Row, at: u64) -> (u64, Mark) {
         let event = |state: &mut State| {
@@ -360,12 +410,16 @@ impl Contention {
     }
 
     /// A hold from `at` to `end` ends while somebody waits, and the lock is about to be unlocked;
-    /// `mark` is where a reader's hold began, if that is known.
+    /// `mark` is where a reader's hold began, if that is known. `at` is [`NEVER`] for one that is not
+    /// timed.
     pub(crate) fn release(self, row: Row, mark: Mark, at: u64, end: u64) -> Option<Verdict> {
         self.with(TRIES, |state| {
             state.advance(end);
+            let mut hand_over = 0;
             let total = if row.is_exclusive() {
-                state.is_free = true;
+                if std::mem::replace(&mut state.is_free, true) && at != NEVER {
+                    hand_over = state.hand_over(at.saturating_sub(state.freed));
+                }
                 state.since_mark()
             } else {
                 let start = if mark.generation == state.generation {
@@ -379,7 +433,9 @@ impl Contention {
                 state.since_mark();
                 if waited.cast_signed() < 0 { 0 } else { waited }
             };
+            state.freed(end);
             Verdict {
+                hand_over,
                 total,
                 shares: state.deal(),
             }
@@ -400,37 +456,143 @@ pub(crate) struct Pair {
     pub(crate) total: u64,
 }
 
+/// Mostly the very same location; to compare what two of them say takes longer.
+fn is_line(one: Line, other: Line) -> bool {
+    one.map(ptr::from_ref) == other.map(ptr::from_ref) || one == other
+}
+
 impl Verdict {
+    /// What was waited before the hold, when nobody had the lock, in ticks.
+    pub(crate) fn hand_over(&self) -> u64 {
+        self.hand_over
+    }
+
     /// All that the hold is blamed for, in ticks.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
+    /// What each line that has waited has to say: who, how long in ticks, and how many.
+    fn shares(&self) -> impl Iterator<Item = &Share> {
+        self.shares.iter().filter(|share| share.ticks > 0)
+    }
+
     /// Adds the parts to the pairs of a class.
     pub(crate) fn add_to(&self, pairs: &mut Vec<Pair>, holder: Line, to_ns: impl Fn(u64) -> u64) {
-        for share in self.shares.iter().filter(|share| share.ticks > 0) {
-            let (waiter, total) = (share.waiter, to_ns(share.ticks));
-            let is_it = |pair: &&mut Pair| pair.waiter == waiter && pair.holder == holder;
-            if let Some(pair) = pairs.iter_mut().find(is_it) {
-                pair.waits += share.waits;
-                pair.total = pair.total.saturating_add(total);
-                continue;
-            }
-            if pairs.len() == PAIRS {
-                let smallest = pairs.iter().enumerate().min_by_key(|(_, pair)| pair.total);
-                let Some((i, _)) = smallest else { continue };
-                pairs.swap_remove(i);
-            }
-            // Few lines meet at most locks: the first allocation is a small one.
-            if pairs.len() == pairs.capacity() {
-                pairs.reserve_exact(pairs.len().max(2));
-            }
-            pairs.push(Pair {
-                waiter,
+        for share in self.shares() {
+            Pair {
+                waiter: share.waiter,
                 holder,
                 waits: share.waits,
-                total,
-            });
+                total: to_ns(share.ticks),
+            }
+            .add_to(pairs);
         }
     }
+}
+
+impl Pair {
+    /// Adds it to the pairs of a class.
+    fn add_to(self, pairs: &mut Vec<Pair>) {
+        let is_it = |pair: &&mut Pair| {
+            is_line(pair.waiter, self.waiter) && is_line(pair.holder, self.holder)
+        };
+        if let Some(pair) = pairs.iter_mut().find(is_it) {
+            pair.waits += self.waits;
+            pair.total = pair.total.saturating_add(self.total);
+            return;
+        }
+        if pairs.len() == PAIRS {
+            let smallest = pairs.iter().enumerate().min_by_key(|(_, pair)| pair.total);
+            let Some((i, _)) = smallest else { return };
+            pairs.swap_remove(i);
+        }
+        // Few lines meet at most locks: the first allocation is of one pair.
+        if pairs.len() == pairs.capacity() {
+            pairs.reserve_exact(pairs.len().max(1));
+        }
+        pairs.push(self);
+    }
+}
+
+/// What a stripe has to add to the pairs of its class: of one pair, until another one comes. A lock
+/// that is waited for is mostly so at the same lines, one hold after the other, and the pairs are
+/// behind a lock. Written by the stripe's owner.
+pub(super) struct Owed {
+    waiter: AtomicPtr<Location<'static>>,
+    holder: AtomicPtr<Location<'static>>,
+    waits: AtomicU64,
+    /// Nanoseconds.
+    total: AtomicU64,
+}
+
+impl Owed {
+    pub(super) fn new() -> Self {
+        Owed {
+            waiter: AtomicPtr::new(ptr::null_mut()),
+            holder: AtomicPtr::new(ptr::null_mut()),
+            waits: AtomicU64::new(0),
+            total: AtomicU64::new(0),
+        }
+    }
+
+    /// Adds what a hold of line `holder` is blamed for, if it is this pair.
+    pub(super) fn add(&self, verdict: &Verdict, holder: Line, to_ns: impl Fn(u64) -> u64) -> bool {
+        let mut shares = verdict.shares();
+        let (Some(share), None) = (shares.next(), shares.next()) else {
+            return false;
+        };
+        let (waiter, holder) = (pointer(share.waiter), pointer(holder));
+        if self.get().is_none() {
+            self.waiter.store(waiter, Ordering::Relaxed);
+            self.holder.store(holder, Ordering::Relaxed);
+        } else if self.waiter.load(Ordering::Relaxed) != waiter
+            || self.holder.load(Ordering::Relaxed) != holder
+        {
+            return false;
+        }
+        for (sum, n) in [
+            (&self.waits, share.waits),
+            (&self.total, to_ns(share.ticks)),
+        ] {
+            // Release: who sees that something is owed sees whose it is.
+            sum.store(sum.load(Ordering::Relaxed) + n, Ordering::Release);
+        }
+        true
+    }
+
+    /// Waits and nanoseconds.
+    fn get(&self) -> Option<(u64, u64)> {
+        let [waits, total] = [&self.waits, &self.total].map(|sum| sum.load(Ordering::Acquire));
+        (waits > 0 || total > 0).then_some((waits, total))
+    }
+
+    /// Adds it to the pairs of the class, which are locked.
+    pub(super) fn copy_to(&self, pairs: &mut Vec<Pair>) {
+        if let Some((waits, total)) = self.get() {
+            Pair {
+                waiter: line(&self.waiter),
+                holder: line(&self.holder),
+                waits,
+                total,
+            }
+            .add_to(pairs);
+        }
+    }
+
+    /// The same, and forgets it. For the owner.
+    pub(super) fn move_to(&self, pairs: &mut Vec<Pair>) {
+        self.copy_to(pairs);
+        self.waits.store(0, Ordering::Relaxed);
+        self.total.store(0, Ordering::Relaxed);
+    }
+}
+
+fn pointer(line: Line) -> *mut Location<'static> {
+    line.map_or(ptr::null_mut(), |line| ptr::from_ref(line).cast_mut())
+}
+
+fn line(pointer: &AtomicPtr<Location<'static>>) -> Line {
+    // SAFETY: null, or what `pointer` made of a `&'static Location`.
+    unsafe { pointer.load(Ordering::Relaxed).as_ref() }
 }

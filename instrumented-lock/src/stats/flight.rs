@@ -99,10 +99,34 @@ pub(super) fn hold(slot: usize, site: &'static Site, now: impl FnOnce() -> u64) 
     since
 }
 
+/// A wait of the calling thread, listed if there was room.
+#[derive(Clone, Copy)]
+pub(crate) struct Wait(Option<&'static Entry>);
+
 /// Lists a wait of the calling thread.
-pub(super) fn wait(slot: usize, site: &'static Site, since: u64) {
-    if let Some(entry) = TABLES.get(slot).and_then(Table::free_entry) {
+pub(super) fn wait(slot: usize, site: &'static Site, since: u64) -> Wait {
+    let entry = TABLES.get(slot).and_then(Table::free_entry);
+    if let Some(entry) = entry {
         entry.fill(of(site).map_addr(|addr| addr | WAITING), since);
+    }
+    Wait(entry)
+}
+
+impl Wait {
+    /// It ends with the lock taken at `since`: the entry is that hold's. `mark` says where its
+    /// episode stood.
+    pub(super) fn ended(self, site: &'static Site, since: u64, mark: Mark) {
+        if let Some(entry) = self.0 {
+            entry.mark.set((since, mark));
+            entry.fill(of(site), since);
+        }
+    }
+
+    /// It ends without the lock.
+    pub(super) fn gave_up(self) {
+        if let Some(entry) = self.0 {
+            entry.strike();
+        }
     }
 }
 
@@ -184,11 +208,6 @@ pub(super) fn find_near(
 /// Strikes out a hold that was listed for `slot`, whoever ends it.
 pub(crate) fn released(slot: usize, site: &'static Site, since: u64) {
     strike(slot, of(site), since);
-}
-
-/// Strikes out a wait of the calling thread.
-pub(crate) fn waited(slot: usize, site: &'static Site, since: u64) {
-    strike(slot, of(site).map_addr(|addr| addr | WAITING), since);
 }
 
 #[inline(never)]

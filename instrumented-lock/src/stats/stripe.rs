@@ -1,10 +1,11 @@
 //! A stripe: one lock class, one mode, one thread slot.
 
-use super::contention::{Mark, Verdict};
+use super::contention::{Mark, Owed, Pair, Verdict};
+use super::flight::{self, Wait};
 use super::samples::{Samples, Scratch, Tally, Totals, add};
 use super::sites::{Site, SiteTotals, Sites};
 use super::slot::{self, Thread};
-use super::{find, flight, leak_once};
+use super::{find, leak_once};
 use crate::class::LockClass;
 use crate::clock;
 use std::fmt;
@@ -158,6 +159,7 @@ pub(crate) struct Stripe {
     /// Made before the first wait.
     blocked: AtomicPtr<Waits>,
     writers: parking_lot::Mutex<()>,
+    owed: Owed,
     sites: Sites,
     hold: Samples,
 }
@@ -176,6 +178,7 @@ impl Stripe {
             sampled_releases: AtomicU64::new(0),
             blocked: AtomicPtr::new(ptr::null_mut()),
             writers: parking_lot::Mutex::new(()),
+            owed: Owed::new(),
             hand_over: AtomicU64::new(0),
             sites: Sites::new(),
         }
@@ -361,9 +364,23 @@ impl Stripe {
         let ns = |ticks| clock::nanoseconds(0, ticks).unwrap_or(0);
         let stripe = self.of(self.row);
         let here = stripe.same_line(site);
+        stripe.handed_over(verdict.hand_over());
         stripe.alone(|| add(&here.blame, ns(verdict.total())));
-        let mut pairs = self.class.stats.pairs().lock();
-        verdict.add_to(&mut pairs, site.location(), ns);
+        let holder = site.location();
+        if stripe.is_shared() {
+            verdict.add_to(&mut self.class.stats.pairs().lock(), holder, ns);
+        } else if !stripe.owed.add(verdict, holder, ns) {
+            let mut pairs = self.class.stats.pairs().lock();
+            stripe.owed.move_to(&mut pairs);
+            if !stripe.owed.add(verdict, holder, ns) {
+                verdict.add_to(&mut pairs, holder, ns);
+            }
+        }
+    }
+
+    /// Adds what has not been added to them yet to the pairs of the class, which are locked.
+    pub(super) fn copy_owed(&self, pairs: &mut Vec<Pair>) {
+        self.owed.copy_to(pairs);
     }
 
     /// The row here of the line that `site` is about in the stripe of some thread.
@@ -376,21 +393,26 @@ impl Stripe {
     }
 
     /// Lists a wait at `site` that begins.
-    pub(crate) fn waits(&self, site: &'static Site, start: u64) {
-        flight::wait(self.slot, site, start);
+    pub(crate) fn waits(&self, site: &'static Site, start: u64) -> Wait {
+        flight::wait(self.slot, site, start)
     }
 
     /// The end of a wait that gave up.
-    pub(crate) fn gave_up(&self, site: &'static Site, start: u64) {
-        flight::waited(self.slot, site, start);
+    pub(crate) fn gave_up(&self, wait: Wait) {
+        wait.gave_up();
         self.count(&self.timeouts);
     }
 
-    /// An acquisition that waited from `start` to `end`.
-    pub(crate) fn acquired_after(&self, site: &'static Site, start: u64, end: u64, bounced: bool) {
-        flight::waited(self.slot, site, start);
+    /// An acquisition that waited from `start` to `end`, where its episode stood at `mark`.
+    pub(crate) fn acquired_after(
+        &self,
+        site: &'static Site,
+        (wait, start): (Wait, u64),
+        (end, mark): (u64, Mark),
+        bounced: bool,
+    ) {
+        wait.ended(site, end, mark);
         self.acquired(site, bounced);
-        self.holds(site, || end);
         if bounced {
             self.count(&self.contended_bounces);
         }
