@@ -2,7 +2,7 @@
 //! program would take instead.
 
 use crate::case::{Case, Run};
-use crate::locks::{Bare, Locks, Nothing, OneRead, Ours, TwoReads};
+use crate::locks::{Bare, Ignored, Locks, Nothing, OneRead, Ours, Recorded, Timed};
 use instrumented_lock::{HoldTiming, registry};
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ pub struct Subject {
 /// The bare lock.
 pub const BARE: Subject = Subject::new::<Bare>("bare parking_lot");
 /// The bare lock and two raw reads of the clock: the floor.
-pub const TWO_READS: Subject = Subject::new::<TwoReads>("bare + 2 raw clock reads");
+pub const TWO_READS: Subject = Subject::new::<Timed<Ignored>>("bare + 2 raw clock reads");
 /// The instrumented locks, off.
 pub const OFF: Subject = Subject::ours("off at run time", Mode::Off);
 /// The instrumented locks, one hold in 64 timed.
@@ -66,11 +66,12 @@ pub const WITHOUT_SITES: Subject = Subject::ours("exact, no call sites", Mode::W
 pub const EXACT: Subject = Subject::ours("exact, everything", Mode::Exact);
 
 /// What everything is compared with.
-pub const FLOORS: [Subject; 4] = [
+pub const FLOORS: [Subject; 5] = [
     Subject::new::<Nothing>("empty loop"),
     Subject::new::<OneRead>("raw clock read"),
     BARE,
     TWO_READS,
+    Subject::new::<Timed<Recorded>>("the same, recorded"),
 ];
 
 /// The instrumented locks in every mode.
