@@ -152,8 +152,6 @@ pub(crate) struct Stripe {
     contended_bounces: AtomicU64,
     try_failures: AtomicU64,
     timeouts: AtomicU64,
-    /// Releases of holds whose timing was not exact.
-    sampled_releases: AtomicU64,
     /// What acquisitions of this stripe ended by taking a lock that nobody had; nanoseconds.
     hand_over: AtomicU64,
     /// Made before the first wait.
@@ -175,7 +173,6 @@ impl Stripe {
             contended_bounces: AtomicU64::new(0),
             try_failures: AtomicU64::new(0),
             timeouts: AtomicU64::new(0),
-            sampled_releases: AtomicU64::new(0),
             blocked: AtomicPtr::new(ptr::null_mut()),
             writers: parking_lot::Mutex::new(()),
             owed: Owed::new(),
@@ -458,15 +455,11 @@ impl Stripe {
             }
             Timing::ForMany(shift) => {
                 let ns = stripe.nanoseconds(start, end);
-                stripe.count(&stripe.sampled_releases);
                 let also = || add(&here.releases, 1);
                 let tally = &here.hold;
                 stripe.alone(|| stripe.hold.record_for_many(ns, shift, tally, also));
             }
-            Timing::Untimed => {
-                stripe.count(&stripe.sampled_releases);
-                stripe.count(&here.releases);
-            }
+            Timing::Untimed => stripe.alone(|| count_here(&here.releases)),
         }
     }
 
@@ -492,7 +485,6 @@ impl Stripe {
         if let Some(Waits { samples, tally }) = self.blocked() {
             samples.read(&mut totals.blocked, scratch, || tally.get());
         }
-        totals.sampled_releases += self.sampled_releases.load(Ordering::Acquire);
     }
 
     pub(super) fn read_counters(&self, totals: &mut RowTotals) {
@@ -534,7 +526,6 @@ pub(crate) fn released_untimed(thread: &Thread, site: &'static Site, start: u64)
     };
     entry.strike();
     thread.last_released.set(Some(site));
-    count_here(&site.stripe().sampled_releases);
     count_here(&site.releases);
 }
 
@@ -589,7 +580,6 @@ pub(crate) struct RowTotals {
     /// By line; the compiler may keep several locations for one.
     pub(crate) sites: Vec<(Option<&'static Location<'static>>, SiteTotals)>,
     scratch: Vec<(Option<&'static Location<'static>>, SiteTotals)>,
-    sampled_releases: u64,
     pub(crate) hold: Totals,
     pub(crate) blocked: Totals,
 }
@@ -605,7 +595,6 @@ impl RowTotals {
             hand_over: 0,
             sites: Vec::new(),
             scratch: Vec::new(),
-            sampled_releases: 0,
             hold: Totals::new(),
             blocked: Totals::new(),
         }
@@ -620,6 +609,6 @@ impl RowTotals {
 
     /// All releases, however they were timed.
     pub(crate) fn releases(&self) -> u64 {
-        self.hold.count - self.hold.weights + self.sampled_releases
+        self.sites.iter().map(|(_, site)| site.releases).sum()
     }
 }
