@@ -6,6 +6,7 @@
 //! What does not fit, or belongs to a thread with a shared slot, is not listed; a snapshot says how
 //! much that is.
 
+use super::NEVER;
 use super::contention::Mark;
 use super::sites::Site;
 use super::slot::EXCLUSIVE;
@@ -18,10 +19,10 @@ const DEPTH: usize = 16;
 
 /// One lock that a thread waits for or holds.
 pub(super) struct Entry {
-    /// Null where nothing is listed. In the low bits, which the alignment leaves free: [`WAITING`],
-    /// [`ENDED`].
+    /// Where; of what was listed last, where nothing is. In the low bits, which the alignment leaves
+    /// free: [`WAITING`], [`ENDED`].
     site: AtomicPtr<Site>,
-    /// The clock when the thread began to wait or to hold, in ticks.
+    /// The clock when the thread began to wait or to hold, in ticks; [`FREE`] where nothing is listed.
     since: AtomicU64,
     /// Of a hold that began while somebody waited, where; owner only. Another hold's, unless it is
     /// of the same stamp.
@@ -30,6 +31,9 @@ pub(super) struct Entry {
 
 // SAFETY: `mark` is touched by the slot's owner only, the rest is atomic.
 unsafe impl Sync for Entry {}
+
+/// A stamp that no clock reaches, nor is [`NEVER`].
+const FREE: u64 = NEVER - 1;
 
 const WAITING: usize = 1;
 /// The thread that is listed has ended: it has forgotten the guard.
@@ -51,7 +55,7 @@ static TABLES: [Table; EXCLUSIVE] = [const {
         entries: [const {
             Entry {
                 site: AtomicPtr::new(ptr::null_mut()),
-                since: AtomicU64::new(0),
+                since: AtomicU64::new(FREE),
                 mark: Cell::new((0, Mark::NONE)),
             }
         }; DEPTH],
@@ -63,12 +67,10 @@ static TABLES: [Table; EXCLUSIVE] = [const {
 pub(super) fn new_owner(slot: usize) -> Option<&'static Table> {
     let table = TABLES.get(slot)?;
     *table.name.lock() = std::thread::current().name().map(Box::from);
-    for entry in &table.entries {
-        let _ = entry
-            .site
-            .try_update(Ordering::Relaxed, Ordering::Relaxed, |site| {
-                (!site.is_null()).then(|| site.map_addr(|addr| addr | ENDED))
-            });
+    for entry in table.entries.iter().filter(|entry| !entry.is_free()) {
+        let listed = entry.site.load(Ordering::Relaxed);
+        let ended = listed.map_addr(|addr| addr | ENDED);
+        entry.site.store(ended, Ordering::Relaxed);
     }
     Some(table)
 }
@@ -118,6 +120,8 @@ impl Wait {
     pub(super) fn ended(self, site: &'static Site, since: u64, mark: Mark) {
         if let Some(entry) = self.0 {
             entry.mark.set((since, mark));
+            // Free in between: a wait and a hold differ in site and stamp.
+            entry.strike();
             entry.fill(of(site), since);
         }
     }
@@ -139,14 +143,18 @@ impl Table {
 impl Entry {
     #[inline(always)]
     fn is_free(&self) -> bool {
-        self.site.load(Ordering::Relaxed).is_null()
+        self.since.load(Ordering::Relaxed) == FREE
     }
 
     #[inline(always)]
     fn fill(&self, site: *mut Site, since: u64) {
-        self.since.store(since, Ordering::Relaxed);
-        // Release: who sees the site sees its stamp.
-        self.site.store(site, Ordering::Release);
+        // Mostly it is the same: a store less before the next locked instruction. Release: who sees
+        // this site does not see the stamp of the last one any more.
+        if self.site.load(Ordering::Relaxed) != site {
+            self.site.store(site, Ordering::Release);
+        }
+        // Release: who sees the stamp sees the site.
+        self.since.store(since, Ordering::Release);
     }
 
     /// Lists a hold. For its owner.
@@ -158,12 +166,16 @@ impl Entry {
     /// Strikes it out. For its owner.
     #[inline(always)]
     pub(super) fn strike(&self) {
-        self.site.store(ptr::null_mut(), Ordering::Relaxed);
+        self.since.store(FREE, Ordering::Relaxed);
     }
 
     fn is(&self, site: *mut Site, since: u64) -> bool {
-        let listed = self.site.load(Ordering::Acquire);
-        listed.map_addr(|addr| addr & !ENDED) == site && self.since.load(Ordering::Relaxed) == since
+        self.since.load(Ordering::Acquire) == since
+            && self
+                .site
+                .load(Ordering::Relaxed)
+                .map_addr(|addr| addr & !ENDED)
+                == site
     }
 }
 
@@ -216,19 +228,15 @@ fn strike(slot: usize, site: *mut Site, since: u64) {
         .get(slot)
         .into_iter()
         .flat_map(|table| &table.entries);
-    for entry in entries.filter(|entry| entry.is(site, since)) {
-        let listed = entry.site.load(Ordering::Relaxed);
-        // Of two threads that end holds which look the same, one takes the next entry.
-        let struck = entry.site.compare_exchange(
-            listed,
-            ptr::null_mut(),
-            Ordering::Relaxed,
-            Ordering::Relaxed,
-        );
-        if !listed.is_null() && struck.is_ok() {
-            break;
-        }
-    }
+    // Of two threads that end holds which look the same, one takes the next entry.
+    let struck = |entry: &Entry| {
+        let (ok, failed) = (Ordering::Relaxed, Ordering::Relaxed);
+        entry
+            .since
+            .compare_exchange(since, FREE, ok, failed)
+            .is_ok()
+    };
+    let _ = entries.filter(|entry| entry.is(site, since)).any(struck);
 }
 
 /// One entry, as a snapshot finds it.
@@ -246,10 +254,10 @@ pub(crate) fn listed() -> Vec<Listed> {
     for table in &TABLES {
         let mut name: Option<Option<String>> = None;
         for entry in &table.entries {
-            let listed = entry.site.load(Ordering::Acquire);
             let since = entry.since.load(Ordering::Acquire);
-            // Another one may have been listed in between, with the other stamp.
-            if listed.is_null() || entry.site.load(Ordering::Relaxed) != listed {
+            let listed = entry.site.load(Ordering::Acquire);
+            // Another one may have been listed in between, with another stamp.
+            if since == FREE || entry.since.load(Ordering::Relaxed) != since {
                 continue;
             }
             let site = listed.map_addr(|addr| addr & !TAGS);

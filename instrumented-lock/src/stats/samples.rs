@@ -263,14 +263,18 @@ impl Samples {
         if n == 0 || n == u32::MAX || !tally.is_usual(ns) {
             return false;
         }
-        let (squares, overflows) = self.squares().overflowing_add(square(previous));
-        if overflows {
+        // Of up to four seconds, which the lower half of the sum has room for.
+        let squares = self.squares_low.load(Ordering::Relaxed);
+        let Some(squares) = u32::try_from(previous)
+            .ok()
+            .and_then(|ns| squares.checked_add(u64::from(ns) * u64::from(ns)))
+        else {
             return false;
-        }
+        };
         self.write(|| {
             also();
             add(&tally.total, ns);
-            self.set_squares(squares);
+            self.squares_low.store(squares, Ordering::Relaxed);
             self.lower(previous);
             bucket.store(n + 1, Ordering::Relaxed);
             self.pending.store(ns, Ordering::Relaxed);

@@ -76,6 +76,19 @@ impl Thread {
         self.id.get()
     }
 
+    /// The thread has ended a hold of this row.
+    #[inline(always)]
+    pub(super) fn has_released(&self, site: &'static Site) {
+        // Mostly it is the same: a store less before the next locked instruction.
+        if !self
+            .last_released
+            .get()
+            .is_some_and(|last| ptr::eq(last, site))
+        {
+            self.last_released.set(Some(site));
+        }
+    }
+
     /// The same, with a slot.
     fn settled(&self) -> &Self {
         if self.slot() == NONE {

@@ -440,7 +440,7 @@ impl Stripe {
     #[cold]
     #[inline(never)]
     pub(crate) fn released(&self, site: &'static Site, start: u64, end: u64, timing: Timing) {
-        slot::here(|thread| thread.last_released.set(Some(site)));
+        slot::here(|thread| thread.has_released(site));
         let stripe = self.of(self.row);
         flight::released(self.slot, site, start);
         // Found before the row may be replaced.
@@ -525,7 +525,7 @@ pub(crate) fn released_untimed(thread: &Thread, site: &'static Site, start: u64)
         return stripe.released(site, start, NEVER, Timing::Untimed);
     };
     entry.strike();
-    thread.last_released.set(Some(site));
+    thread.has_released(site);
     count_here(&site.releases);
 }
 
@@ -549,7 +549,7 @@ pub(crate) fn released_fast(thread: &Thread, site: &'static Site, start: u64, en
         return released(site, start, end);
     };
     entry.strike();
-    thread.last_released.set(Some(site));
+    thread.has_released(site);
     let ns = clock::to_nanoseconds(ticks);
     if !hold.record_fast(previous, ns, &site.hold, || add(&site.releases, 1)) {
         record(site, ns);
