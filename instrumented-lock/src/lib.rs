@@ -71,7 +71,7 @@
 //! |---|---|
 //! | a lock | one word more than `parking_lot`'s mutex, two more than its reader-writer lock |
 //! | a class that is not used | below 1 KiB |
-//! | a class, for each thread slot and mode that has used it | 2.6 KiB, the rows of 10 lines and of all others among them; 1.4 KiB more once an acquisition has blocked |
+//! | a class, for each thread slot and mode that has used it | 2.5 KiB, the rows of 10 lines and of all others among them; 1.4 KiB more once an acquisition has blocked |
 //! | a class in all | 256 KiB at most, up to 2 KiB of it for pairs of lines that blame was dealt out to |
 //! | the process | 64 tables of what is in flight, 0.7 KiB each; 1024 places for locks that are waited for, 0.25 KiB each |
 //!

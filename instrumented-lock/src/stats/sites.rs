@@ -138,44 +138,65 @@ impl Site {
     }
 }
 
-/// The rows of a stripe.
-#[repr(C)]
-pub(super) struct Sites {
-    /// One bit for each row that a line has, so that a reader need not look at the others: a stripe
-    /// is longer than what is used of it, and a snapshot costs what it has to fetch from memory.
-    used: AtomicU32,
-    others: Site,
-    lines: [Site; SITES],
-}
+/// Which rows of a stripe have ever been used, a bit for each: a stripe is longer than what is used of
+/// it, and a snapshot costs what it has to fetch from memory. Apart from the rows, next to what else
+/// a snapshot reads of every stripe.
+pub(super) struct Used(AtomicU32);
 
-const _: () = assert!(HOMES <= SITES && SITES <= 32);
-
-impl Sites {
+impl Used {
     pub(super) fn new() -> Self {
-        Sites {
-            used: AtomicU32::new(0),
-            others: Site::new(),
-            lines: std::array::from_fn(|_| Site::new()),
+        Used(AtomicU32::new(0))
+    }
+
+    fn mark(&self, row: usize) {
+        // Relaxed: a reader that looks in between finds what was there before.
+        if !self.is_marked(row) {
+            self.0.fetch_or(1 << row, Ordering::Relaxed);
         }
     }
 
+    #[inline(always)]
+    fn is_marked(&self, row: usize) -> bool {
+        self.0.load(Ordering::Relaxed) & 1 << row != 0
+    }
+
+    fn rows(&self) -> impl Iterator<Item = usize> {
+        ones(u64::from(self.0.load(Ordering::Relaxed)))
+    }
+}
+
+/// The rows of a stripe: of lines, and as the last one that of all others.
+pub(super) struct Sites([Site; SITES + 1]);
+
+const OTHERS: usize = SITES;
+const _: () = assert!(HOMES <= SITES && OTHERS < 32);
+
+impl Sites {
+    pub(super) fn new() -> Self {
+        Sites(std::array::from_fn(|_| Site::new()))
+    }
+
     pub(super) fn belong_to(&self, stripe: &'static Stripe) {
-        for site in self.lines.iter().chain([&self.others]) {
+        for site in &self.0 {
             site.stripe
                 .store(ptr::from_ref(stripe).cast_mut(), Ordering::Relaxed);
         }
     }
 
+    fn lines(&self) -> &[Site] {
+        &self.0[..OTHERS]
+    }
+
     /// The row of `location` if it is in its place.
     #[inline(always)]
     pub(super) fn home(&self, location: &'static Location<'static>) -> Option<&Site> {
-        let site = &self.lines[home(location)];
+        let site = &self.0[home(location)];
         ptr::eq(site.location.load(Ordering::Relaxed), location).then_some(site)
     }
 
     /// The row of `location`, wherever it is.
     pub(super) fn find(&self, location: &'static Location<'static>) -> Option<&Site> {
-        self.lines
+        self.lines()
             .iter()
             .find(|site| ptr::eq(site.location.load(Ordering::Relaxed), location))
     }
@@ -183,64 +204,71 @@ impl Sites {
     /// A row for `location`, which has none: a free one, or with `may_replace` that of another
     /// line, else that of the others. The caller is the only writer, and what happens here a reader
     /// sees whole or not at all.
-    pub(super) fn claim(&self, location: &'static Location<'static>, may_replace: bool) -> &Site {
-        let is_free = |i: &usize| self.lines[*i].location.load(Ordering::Relaxed).is_null();
+    pub(super) fn claim(
+        &self,
+        used: &Used,
+        location: &'static Location<'static>,
+        may_replace: bool,
+    ) -> &Site {
+        let lines = self.lines();
+        let is_free = |i: &usize| lines[*i].location.load(Ordering::Relaxed).is_null();
         let free = Some(home(location))
             .filter(is_free)
             .or_else(|| (0..SITES).find(is_free));
         let replaced = || {
-            let is_idle = |i: &usize| may_replace && !self.lines[*i].is_in_flight();
+            let is_idle = |i: &usize| may_replace && !lines[*i].is_in_flight();
             let idle = (0..SITES).filter(is_idle);
-            let cheapest = idle.min_by_key(|&i| self.lines[i].cost())?;
-            self.lines[cheapest].fold_into(&self.others);
+            let cheapest = idle.min_by_key(|&i| lines[i].cost())?;
+            lines[cheapest].fold_into(self.others(used));
             Some(cheapest)
         };
         let Some(i) = free.or_else(replaced) else {
-            return &self.others;
+            return self.others(used);
         };
-        let used = self.used.load(Ordering::Relaxed);
-        self.used.store(used | 1 << i, Ordering::Relaxed);
+        used.mark(i);
         let location = ptr::from_ref(location).cast_mut();
-        self.lines[i].location.store(location, Ordering::Relaxed);
-        &self.lines[i]
+        lines[i].location.store(location, Ordering::Relaxed);
+        &lines[i]
     }
 
     /// The row of the others.
-    #[inline(always)]
-    pub(super) fn others(&self) -> &Site {
-        &self.others
+    pub(super) fn others(&self, used: &Used) -> &Site {
+        used.mark(OTHERS);
+        &self.0[OTHERS]
     }
 
-    /// The rows that may have been used.
-    fn used(&self) -> impl Iterator<Item = &Site> {
-        let used = ones(u64::from(self.used.load(Ordering::Relaxed)));
-        used.map(|i| &self.lines[i]).chain([&self.others])
+    /// The same, if it has been used before.
+    #[inline(always)]
+    pub(super) fn others_again(&self, used: &Used) -> Option<&Site> {
+        used.is_marked(OTHERS).then_some(&self.0[OTHERS])
+    }
+
+    fn used(&self, used: &Used) -> impl Iterator<Item = &Site> {
+        used.rows().map(|i| &self.0[i])
     }
 
     /// Acquisitions in all rows.
-    pub(super) fn acquisitions(&self) -> u64 {
+    pub(super) fn acquisitions(&self, used: &Used) -> u64 {
         let count = |site: &Site| site.acquisitions.load(Ordering::Relaxed);
-        self.used().map(count).sum()
+        self.used(used).map(count).sum()
     }
 
     /// Has the processor fetch what [`copy`](Self::copy) is most likely going to look at.
-    pub(super) fn fetch(&self) -> u64 {
-        let used = self.used.load(Ordering::Relaxed).trailing_zeros() as usize;
-        let rows = [&self.lines[used.min(SITES - 1)], &self.others];
-        let ends = rows.map(|site| {
-            site.acquisitions.load(Ordering::Relaxed) ^ site.blame.load(Ordering::Relaxed)
-        });
-        ends[0] ^ ends[1]
+    pub(super) fn fetch(&self, used: &Used) -> u64 {
+        let first = used.rows().next().unwrap_or(0);
+        let site = &self.0[first];
+        site.acquisitions.load(Ordering::Relaxed) ^ site.blame.load(Ordering::Relaxed)
     }
 
     /// Copies every row that has been used, and returns total and maximum of all holds.
     pub(super) fn copy(
         &self,
+        used: &Used,
         to: &mut Vec<(Option<&'static Location<'static>>, SiteTotals)>,
     ) -> (u64, u64) {
         to.clear();
         let mut all = (0u64, 0);
-        for site in self.used() {
+        for site in self.used(used) {
             let totals = site.copy();
             all.0 = all.0.saturating_add(totals.hold_total);
             all.1 = all.1.max(totals.hold_max);

@@ -3,7 +3,7 @@
 use super::contention::{Mark, Owed, Pair, Verdict};
 use super::flight::{self, Wait};
 use super::samples::{Samples, Scratch, Tally, Totals, add};
-use super::sites::{Site, SiteTotals, Sites};
+use super::sites::{Site, SiteTotals, Sites, Used};
 use super::slot::{self, Thread};
 use super::{find, leak_once};
 use crate::class::LockClass;
@@ -11,7 +11,7 @@ use crate::clock;
 use std::fmt;
 use std::panic::Location;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 /// How a lock is acquired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -142,10 +142,9 @@ impl Waits {
 /// with it.
 #[repr(C, align(64))]
 pub(crate) struct Stripe {
-    // What a snapshot reads lies together, the buckets last: fetching it is what a snapshot costs.
+    // What a snapshot costs is fetching what it reads, so that lies together: of most stripes a line
+    // here, a row, and of the distribution its head and the buckets in use.
     class: &'static LockClass,
-    slot: usize,
-    row: Row,
     /// Acquisitions by another thread than the last one that had the lock, and how many of those
     /// had to block.
     bounces: AtomicU64,
@@ -156,10 +155,15 @@ pub(crate) struct Stripe {
     hand_over: AtomicU64,
     /// Made before the first wait.
     blocked: AtomicPtr<Waits>,
+    used: Used,
+    row: Row,
     writers: parking_lot::Mutex<()>,
+    /// Whether there has ever been anything in `owed`.
+    has_owed: AtomicBool,
+    hold: Samples,
+    slot: usize,
     owed: Owed,
     sites: Sites,
-    hold: Samples,
 }
 
 impl Stripe {
@@ -175,6 +179,8 @@ impl Stripe {
             timeouts: AtomicU64::new(0),
             blocked: AtomicPtr::new(ptr::null_mut()),
             writers: parking_lot::Mutex::new(()),
+            used: Used::new(),
+            has_owed: AtomicBool::new(false),
             owed: Owed::new(),
             hand_over: AtomicU64::new(0),
             sites: Sites::new(),
@@ -206,7 +212,7 @@ impl Stripe {
         if call_sites {
             self.sites.home(location)
         } else {
-            Some(self.sites.others())
+            self.sites.others_again(&self.used)
         }
     }
 
@@ -218,9 +224,8 @@ impl Stripe {
     }
 
     /// The row of all lines that have none of their own.
-    #[inline(always)]
     pub(crate) fn others(&'static self) -> &'static Site {
-        self.sites.others()
+        self.sites.others(&self.used)
     }
 
     #[inline(never)]
@@ -240,7 +245,10 @@ impl Stripe {
             // or may have made the row meanwhile.
             let made = self.sites.find(location).filter(|_| self.is_shared());
             self.hold.write(|| {
-                site = Some(made.unwrap_or_else(|| self.sites.claim(location, !self.is_shared())));
+                site = Some(made.unwrap_or_else(|| {
+                    let may_replace = !self.is_shared();
+                    self.sites.claim(&self.used, location, may_replace)
+                }));
             });
         });
         match site {
@@ -366,7 +374,10 @@ impl Stripe {
         let holder = site.location();
         if stripe.is_shared() {
             verdict.add_to(&mut self.class.stats.pairs().lock(), holder, ns);
-        } else if !stripe.owed.add(verdict, holder, ns) {
+            return;
+        }
+        stripe.has_owed.store(true, Ordering::Relaxed);
+        if !stripe.owed.add(verdict, holder, ns) {
             let mut pairs = self.class.stats.pairs().lock();
             stripe.owed.move_to(&mut pairs);
             if !stripe.owed.add(verdict, holder, ns) {
@@ -377,7 +388,10 @@ impl Stripe {
 
     /// Adds what has not been added to them yet to the pairs of the class, which are locked.
     pub(super) fn copy_owed(&self, pairs: &mut Vec<Pair>) {
-        self.owed.copy_to(pairs);
+        // Relaxed: what is added in this moment the next snapshot sees.
+        if self.has_owed.load(Ordering::Relaxed) {
+            self.owed.copy_to(pairs);
+        }
     }
 
     /// The row here of the line that `site` is about in the stripe of some thread.
@@ -424,7 +438,7 @@ impl Stripe {
 
     /// A sleep that begins: no line, nothing in flight.
     pub(crate) fn fell_asleep(&self) {
-        self.count(&self.sites.others().acquisitions);
+        self.count(&self.sites.others(&self.used).acquisitions);
     }
 
     /// The end of a sleep.
@@ -433,7 +447,8 @@ impl Stripe {
             self.count(&self.timeouts);
         }
         let ns = self.nanoseconds(start, end);
-        self.alone(|| self.hold.record(ns, &self.sites.others().hold, || ()));
+        let others = self.sites.others(&self.used);
+        self.alone(|| self.hold.record(ns, &others.hold, || ()));
     }
 
     /// The end of any hold, on any thread.
@@ -471,13 +486,14 @@ impl Stripe {
     /// Has the processor fetch what a snapshot is going to look at. Nothing here is decided by what
     /// has to be fetched, so the processor goes on to the next stripe meanwhile.
     pub(super) fn fetch(&self) -> u64 {
-        self.timeouts.load(Ordering::Relaxed) ^ self.sites.fetch() ^ self.hold.fetch()
+        self.sites.fetch(&self.used) ^ self.hold.fetch()
     }
 
     pub(super) fn read_distributions(&self, totals: &mut RowTotals, scratch: &mut Scratch) {
         let mut sites = std::mem::take(&mut totals.scratch);
-        self.hold
-            .read(&mut totals.hold, scratch, || self.sites.copy(&mut sites));
+        self.hold.read(&mut totals.hold, scratch, || {
+            self.sites.copy(&self.used, &mut sites)
+        });
         for (location, site) in &sites {
             totals.add_site(*location, site);
         }
@@ -488,7 +504,7 @@ impl Stripe {
     }
 
     pub(super) fn read_counters(&self, totals: &mut RowTotals) {
-        totals.acquisitions += self.hold.whole(|| self.sites.acquisitions());
+        totals.acquisitions += self.hold.whole(|| self.sites.acquisitions(&self.used));
         totals.try_failures += self.try_failures.load(Ordering::Relaxed);
         totals.timeouts += self.timeouts.load(Ordering::Relaxed);
         totals.hand_over += self.hand_over.load(Ordering::Relaxed);
