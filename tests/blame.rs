@@ -130,11 +130,12 @@ fn assert_adds_up(lock: &LockSnapshot) {
 fn blame_and_hand_over_add_up_under_stress() {
     #[instrumented]
     static SUM: Mutex<u64> = Mutex::new(0);
+    let lines: [fn() -> MutexGuard<'static, u64>; 2] = [|| SUM.lock(), || SUM.lock()];
     thread::scope(|scope| {
         for t in 0..6u64 {
             scope.spawn(move || {
-                for i in 0..3000 {
-                    let mut guard = SUM.lock();
+                for i in 0..3000u64 {
+                    let mut guard = lines[usize::from((i / 3).is_multiple_of(2))]();
                     *guard += 1;
                     if (i + t).is_multiple_of(50) {
                         thread::sleep(Duration::from_micros(50));
@@ -155,11 +156,6 @@ fn blame_and_hand_over_add_up_under_stress() {
         "the pairs make up {pairs:?} of {:?}",
         blame(&lock)
     );
-    for site in lock.call_sites() {
-        // Five others at most can wait while a hold lasts.
-        let most = 5 * site.hold_total();
-        assert!(site.blame() <= most + most / 100, "{site:?}");
-    }
     assert!(
         lock.write().contended() > 100,
         "{}",
