@@ -1,13 +1,16 @@
 //! The statistics of a class: stripes by thread slot and mode, made at first touch.
 //!
-//! `slot` says which stripe a thread may write, `stripe` what it keeps, `samples` how a
-//! distribution is written and read, `histogram` where the bucket boundaries lie, `sampling` which
-//! holds are timed where not all are. `notes` are no statistics: they are what budgets measure.
+//! `slot` says which stripe a thread may write, `stripe` what it keeps, `sites` that by line,
+//! `samples` how a distribution is written and read, `histogram` where the bucket boundaries lie,
+//! `sampling` which holds are timed where not all are, `flight` what is in progress. `contention` works
+//! out who waited for which hold, `pairs` keeps it. `notes` are no statistics: they are what budgets
+//! measure.
 
 mod contention;
 pub(crate) mod flight;
 mod histogram;
 mod notes;
+mod pairs;
 mod samples;
 mod sampling;
 mod sites;
@@ -15,9 +18,10 @@ pub(crate) mod slot;
 mod stripe;
 mod sync;
 
-pub(crate) use contention::{Contention, Mark, Pair, Verdict};
+pub(crate) use contention::{Contention, Mark};
 pub(crate) use histogram::{BUCKETS, bucket_of, middle, upper_bound};
 pub(crate) use notes::{Note, Notes, Taking, note};
+pub(crate) use pairs::{Pair, Verdict};
 pub(crate) use samples::{Samples, Scratch, Tally, Totals};
 pub(crate) use sites::{Site, SiteTotals};
 pub use stripe::Mode;
@@ -79,7 +83,7 @@ const OWN_MOST: usize = CLASS_MOST
     - size_of::<LockClass>()
     - (EXCLUSIVE + SHARED) * size_of::<Block>()
     - SHARED * 3 * (size_of::<Stripe>() + size_of::<Waits>())
-    - contention::PAIRS * size_of::<Pair>();
+    - pairs::PAIRS * size_of::<Pair>();
 
 impl Block {
     #[inline(always)]

@@ -1,7 +1,8 @@
 //! A stripe: one lock class, one mode, one thread slot.
 
-use super::contention::{Mark, Owed, Pair, Verdict};
+use super::contention::Mark;
 use super::flight::{self, Wait};
+use super::pairs::{Owed, Pair, Verdict};
 use super::samples::{Samples, Scratch, Tally, Totals, add};
 use super::sites::{Site, SiteTotals, Sites, Used};
 use super::slot::{self, Thread};
@@ -369,8 +370,8 @@ impl Stripe {
         let ns = |ticks| clock::nanoseconds(0, ticks).unwrap_or(0);
         let stripe = self.of(self.row);
         let here = stripe.same_line(site);
-        stripe.handed_over(verdict.hand_over());
-        stripe.alone(|| add(&here.blame, ns(verdict.total())));
+        stripe.handed_over(verdict.hand_over);
+        stripe.alone(|| add(&here.blame, ns(verdict.total)));
         let holder = site.location();
         if stripe.is_shared() {
             verdict.add_to(&mut self.class.stats.pairs().lock(), holder, ns);
