@@ -13,6 +13,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 /// What kind of lock a class is made of.
@@ -74,7 +75,8 @@ pub struct Declaration {
     pub(crate) kind: LockKind,
     pub(crate) rank: Option<u32>,
     pub(crate) declared_at: &'static Location<'static>,
-    class: AtomicPtr<LockClass>,
+    /// Made by the registry.
+    pub(crate) class: OnceLock<&'static LockClass>,
 }
 
 impl Declaration {
@@ -87,22 +89,8 @@ impl Declaration {
             kind,
             rank,
             declared_at: Location::caller(),
-            class: AtomicPtr::new(ptr::null_mut()),
+            class: OnceLock::new(),
         }
-    }
-
-    /// The class, where it has been made.
-    pub(crate) fn class(&self) -> Option<&'static LockClass> {
-        // Acquire: pairs with `set_class`.
-        let class = self.class.load(Ordering::Acquire);
-        // SAFETY: null, or what `set_class` was given.
-        unsafe { class.as_ref() }
-    }
-
-    pub(crate) fn set_class(&self, class: &'static LockClass) {
-        let class = ptr::from_ref(class).cast_mut();
-        // Release: whoever reads the pointer sees the class as it is now.
-        self.class.store(class, Ordering::Release);
     }
 }
 
@@ -131,8 +119,8 @@ pub(crate) const WITHOUT_SITES: u8 = 3;
 const OTHERWISE: u8 = 0x20;
 const SHIFT: u8 = 0x1f;
 const ALL_LINES_ONE: u8 = 0x40;
-/// Together with any of these: somebody measures acquisitions, whatever is recorded. No
-/// state with it is one of the fast path.
+/// Together with any of these: somebody measures acquisitions, whatever is recorded. No state with it
+/// is one of the fast path.
 const MEASURED: u8 = 0x80;
 
 /// What the locks of a class record.

@@ -63,7 +63,8 @@
 //! An uncontended lock and unlock costs about 1.2 times the bare lock with two raw clock reads
 //! inside; the README has the table. The statistics are written after the unlock, by plain stores
 //! to memory that only the recording thread writes. While somebody waits for a lock, each
-//! acquisition and release of it also takes some ten nanoseconds under the lock for blame.
+//! release of it, and each acquisition for reading, also takes some ten nanoseconds under the lock
+//! for blame.
 //!
 //! Memory is bounded by the program text and the number of slots, not by locks or threads:
 //!

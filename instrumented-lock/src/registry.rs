@@ -67,15 +67,13 @@ impl Registry {
     }
 
     fn class_of(&mut self, declaration: &Declaration) -> &'static LockClass {
-        declaration.class().unwrap_or_else(|| {
-            let class = self.enrol(LockClass::new(
+        declaration.class.get_or_init(|| {
+            self.enrol(LockClass::new(
                 declaration.name,
                 declaration.kind,
                 declaration.declared_at,
                 declaration.rank,
-            ));
-            declaration.set_class(class);
-            class
+            ))
         })
     }
 
@@ -254,7 +252,7 @@ pub(crate) fn first_use(class: &LockClass, kind: LockKind) {
 
 /// The class that is declared so.
 pub(crate) fn class_of(declaration: &Declaration) -> &'static LockClass {
-    let known = declaration.class();
+    let known = declaration.class.get().copied();
     known.unwrap_or_else(|| REGISTRY.lock().class_of(declaration))
 }
 

@@ -23,7 +23,7 @@ use crate::class::{self, ClassCell, Declaration, LockKind};
 use crate::clock;
 use crate::stats::slot::{self, Thread};
 use crate::stats::{
-    Contention, Mark, NEVER, Row, Site, Timing, Verdict, acquired_fast, note, released_fast,
+    Contention, Mark, NEVER, Row, Site, Timing, Verdict, Wait, acquired_fast, note, released_fast,
     released_untimed,
 };
 use std::marker::PhantomData;
@@ -173,6 +173,14 @@ pub mod kind {
             LockKind::RwLock
         };
     }
+}
+
+/// A wait in progress.
+struct Waiting {
+    start: u64,
+    listed: Wait,
+    /// Whether it can be blamed on anybody.
+    is_blamed: bool,
 }
 
 // The fast paths of `acquire`, `try_acquire` and `release` belong into the caller; whatever is rarer
@@ -473,26 +481,53 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let stripe = site.stripe();
         stripe.prepare_to_block();
         let start = clock::now();
-        let listed = stripe.waits(site, start);
-        let counted = self.contention().arrive(site, start);
+        let waiting = self.begin_wait(site, start);
         let Some(inner) = wait(&self.raw) else {
-            if counted {
-                self.contention().give_up(site, clock::now());
-            }
-            stripe.gave_up(listed);
+            self.give_up(site, waiting);
             return None;
         };
         let at = clock::now();
-        let (hand_over, mark) = if counted {
+        let bounced = || slot::here(|thread| self.bounced(thread));
+        self.end_wait(site, waiting, at, bounced);
+        Some(Held::observed(inner, Observed::new(site, timing, at)))
+    }
+
+    /// A wait that is to be counted at `site` begins. The stripe has been
+    /// [prepared](crate::stats::Stripe::prepare_to_block).
+    fn begin_wait(&self, site: &'static Site, start: u64) -> Waiting {
+        Waiting {
+            start,
+            listed: site.stripe().waits(site, start),
+            is_blamed: self.contention().arrive(site, start),
+        }
+    }
+
+    /// The wait has ended without the lock.
+    fn give_up(&self, site: &'static Site, waiting: Waiting) {
+        if waiting.is_blamed {
+            self.contention().give_up(site, clock::now());
+        }
+        site.stripe().gave_up(waiting.listed);
+    }
+
+    /// The wait has ended with the lock taken, at `at`.
+    fn end_wait(
+        &self,
+        site: &'static Site,
+        waiting: Waiting,
+        at: u64,
+        bounced: impl FnOnce() -> bool,
+    ) {
+        let stripe = site.stripe();
+        let (hand_over, mark) = if waiting.is_blamed {
             self.contention().acquire(site, stripe.row(), at)
         } else {
             stripe.class().stats.unblamed();
             (0, Mark::NONE)
         };
         stripe.handed_over(hand_over);
-        let bounced = slot::here(|thread| self.bounced(thread));
-        stripe.acquired_after(site, (listed, start), (at, mark), bounced);
-        Some(Held::observed(inner, Observed::new(site, timing, at)))
+        let wait = (waiting.listed, waiting.start);
+        stripe.acquired_after(site, wait, (at, mark), bounced());
     }
 
     /// Attempts to acquire, without waiting.

@@ -2,7 +2,7 @@
 
 use super::{Held, Instrumented, Kinds};
 use crate::clock;
-use crate::stats::{Mark, Row};
+use crate::stats::Row;
 use lock_api::{
     RawRwLock, RawRwLockDowngrade, RawRwLockFair, RawRwLockTimed, RawRwLockUpgrade,
     RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair, RawRwLockUpgradeTimed,
@@ -161,27 +161,17 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
         let stripe = observed.site().stripe().of(Row::Write);
         let site = stripe.site(Location::caller());
         stripe.prepare_to_block();
-        let listed = stripe.waits(site, start);
-        let counted = self.contention().arrive(site, start);
+        let waiting = self.begin_wait(site, start);
         match wait(&self.raw, inner) {
             Ok(inner) => {
                 let at = clock::now();
                 self.settle(observed, start);
-                if counted {
-                    let (hand_over, _) = self.contention().acquire(site, Row::Write, at);
-                    stripe.handed_over(hand_over);
-                } else {
-                    stripe.class().stats.unblamed();
-                }
-                stripe.acquired_after(site, (listed, start), (at, Mark::NONE), false);
+                self.end_wait(site, waiting, at, || false);
                 observed.ended(start);
                 Ok(Held::observed(inner, observed.next(site, at)))
             }
             Err(inner) => {
-                if counted {
-                    self.contention().give_up(site, clock::now());
-                }
-                stripe.gave_up(listed);
+                self.give_up(site, waiting);
                 Err(Held::observed(inner, observed))
             }
         }

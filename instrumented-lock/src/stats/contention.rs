@@ -371,8 +371,7 @@ impl Contention {
     }
 
     /// The lock has been taken without waiting, past those that wait; an exclusive hold that is timed
-    /// need not say so. Returns the hand-over, and
-    /// for a reader where its hold begins.
+    /// need not say so. Returns the hand-over, and for a reader where its hold begins.
     pub(crate) fn overtake(self, row: Row, at: u64) -> (u64, Mark) {
         let event = |state: &mut State| {
             let hand_over = state.acquired(row.is_exclusive(), at);

@@ -102,7 +102,6 @@ pub(super) fn hold(slot: usize, site: &'static Site, now: impl FnOnce() -> u64) 
 }
 
 /// A wait of the calling thread, listed if there was room.
-#[derive(Clone, Copy)]
 pub(crate) struct Wait(Option<&'static Entry>);
 
 /// Lists a wait of the calling thread.

@@ -19,6 +19,7 @@ mod stripe;
 mod sync;
 
 pub(crate) use contention::{Contention, Mark};
+pub(crate) use flight::Wait;
 pub(crate) use histogram::{BUCKETS, bucket_of, middle, upper_bound};
 pub(crate) use notes::{Note, Notes, Taking, note};
 pub(crate) use pairs::{Pair, Verdict};
