@@ -1,23 +1,74 @@
 //! Pairs of lock and unlock for callgrind to count: `.ci/instructions` runs this under valgrind.
 //!
 //! Each case is a function that callgrind finds by its name. Each is called three times: once for all
-//! that happens at first, then for [`FEW`] and for [`MANY`] pairs. What the last call executes more
-//! than the one before is that many pairs and nothing else. The names are printed in the order in
-//! which the calls come.
+//! that happens at first, then for [`FEW`] pairs and for [`COUNTED`] pairs more. What the last call
+//! executes more than the one before is those pairs and nothing else. The names are printed in the
+//! order in which the calls come, with the number of pairs.
+//!
+//! Who waits and when is up to a raw lock that is told: [`Scripted`]. One thread is enough for a wait,
+//! since all that the instruments see of it is an attempt that fails and a lock that is had a moment
+//! later. For a pair that somebody waits for there is a second thread, which sleeps in the lock.
 
 #![allow(missing_docs, reason = "the functions are named for callgrind")]
 
-use instrumented_lock::drop_in;
+use instrumented_lock::raw::Instrumented;
+use instrumented_lock::{drop_in, lock_api};
 use instrumented_lock_benches::subject::Mode;
 use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
-const FEW: u64 = 1_000;
-const MANY: u64 = 2_000;
+const FEW: u64 = 2_000;
+/// Many times any number of pairs after which something is done once: 450 times 64, 480 times 60.
+const COUNTED: u64 = 28_800;
 
 static BARE_MUTEX: parking_lot::Mutex<u64> = parking_lot::Mutex::new(0);
 static BARE_RWLOCK: parking_lot::RwLock<u64> = parking_lot::RwLock::new(0);
 static OUR_MUTEX: drop_in::Mutex<u64> = drop_in::Mutex::new(0);
 static OUR_RWLOCK: drop_in::RwLock<u64> = drop_in::RwLock::new(0);
+
+/// A raw mutex that protects nothing, and is had when [`TAKEN`] and [`HANDED_OVER`] say so.
+struct Scripted;
+
+/// Whether an immediate attempt fails.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+/// Whether whoever waits has it at once; where not, that sleeps until it is so.
+static HANDED_OVER: AtomicBool = AtomicBool::new(true);
+/// Whether somebody sleeps.
+static SLEEPS: AtomicBool = AtomicBool::new(false);
+
+// SAFETY: not by itself. `waited_for` sees to it that who sleeps has it when nobody else does.
+unsafe impl lock_api::RawMutex for Scripted {
+    const INIT: Self = Scripted;
+    type Guard = ();
+
+    #[inline]
+    fn lock(&self) {
+        if TAKEN.load(Ordering::Relaxed) {
+            while !HANDED_OVER.load(Ordering::Acquire) {
+                SLEEPS.store(true, Ordering::Relaxed);
+                thread::park();
+            }
+        }
+    }
+
+    #[inline]
+    fn try_lock(&self) -> Option<()> {
+        (!TAKEN.load(Ordering::Relaxed)).then_some(())
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, (): ()) {}
+
+    fn is_locked(&self) -> bool {
+        TAKEN.load(Ordering::Relaxed)
+    }
+}
+
+static BARE_SCRIPTED: lock_api::Mutex<Scripted, u64> = lock_api::Mutex::new(0);
+static OUR_SCRIPTED: lock_api::Mutex<Instrumented<Scripted>, u64> =
+    lock_api::Mutex::from_raw(Instrumented::new(Scripted), 0);
 
 macro_rules! counted {
     ($($name:ident: $pair:expr;)*) => {
@@ -38,24 +89,32 @@ counted! {
     counted_bare_mutex: *black_box(&BARE_MUTEX).lock() += 1;
     counted_bare_read: black_box(*black_box(&BARE_RWLOCK).read());
     counted_bare_write: *black_box(&BARE_RWLOCK).write() += 1;
+    counted_bare_scripted: *black_box(&BARE_SCRIPTED).lock() += 1;
     counted_our_mutex: *black_box(&OUR_MUTEX).lock() += 1;
     counted_our_read: black_box(*black_box(&OUR_RWLOCK).read());
     counted_our_write: *black_box(&OUR_RWLOCK).write() += 1;
+    counted_our_scripted: *black_box(&OUR_SCRIPTED).lock() += 1;
 }
 
-const BARE: [extern "C" fn(u64); 3] = [counted_bare_mutex, counted_bare_read, counted_bare_write];
-const OURS: [extern "C" fn(u64); 3] = [counted_our_mutex, counted_our_read, counted_our_write];
+/// Pairs of a mutex, a read, a write, and those of a lock that is scripted.
+type Pairs = [extern "C" fn(u64); 4];
+
+const BARE: Pairs = [
+    counted_bare_mutex,
+    counted_bare_read,
+    counted_bare_write,
+    counted_bare_scripted,
+];
+const OURS: Pairs = [
+    counted_our_mutex,
+    counted_our_read,
+    counted_our_write,
+    counted_our_scripted,
+];
 
 fn main() {
-    let count = |mode: &str, kinds: [extern "C" fn(u64); 3]| {
-        for (kind, pairs) in ["mutex", "read", "write"].into_iter().zip(kinds) {
-            pairs(1);
-            pairs(FEW);
-            pairs(MANY);
-            println!("{mode} {kind}");
-        }
-    };
-    count("bare", BARE);
+    all("bare", BARE, || *BARE_SCRIPTED.lock() += 1);
+    let wait = || *OUR_SCRIPTED.lock() += 1;
     if cfg!(feature = "stats") {
         let modes = [
             (Mode::Off, "off"),
@@ -65,9 +124,46 @@ fn main() {
         ];
         for (mode, name) in modes {
             mode.set();
-            count(name, OURS);
+            all(name, OURS, wait);
         }
     } else {
-        count("compiled-out", OURS);
+        all("compiled-out", OURS, wait);
     }
+}
+
+/// Counts them in a mode; `wait` is an acquisition that is not counted.
+fn all(mode: &str, [mutex, read, write, scripted]: Pairs, wait: fn()) {
+    count(mode, "mutex", mutex);
+    count(mode, "read", read);
+    count(mode, "write", write);
+
+    TAKEN.store(true, Ordering::Relaxed);
+    count(mode, "waits", scripted);
+    TAKEN.store(false, Ordering::Relaxed);
+    waited_for(wait, || count(mode, "waited-for", scripted));
+}
+
+fn count(mode: &str, kind: &str, pairs: extern "C" fn(u64)) {
+    for n in [1, FEW, FEW + COUNTED] {
+        pairs(n);
+    }
+    println!("{mode} {kind} {COUNTED}");
+}
+
+/// Acts while another thread waits for the scripted lock, which has it after that.
+fn waited_for(wait: fn(), act: impl FnOnce()) {
+    TAKEN.store(true, Ordering::Relaxed);
+    HANDED_OVER.store(false, Ordering::Relaxed);
+    thread::scope(|scope| {
+        let waiter = scope.spawn(wait);
+        while !SLEEPS.swap(false, Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        // From there to its sleep is not far.
+        thread::sleep(Duration::from_millis(50));
+        TAKEN.store(false, Ordering::Relaxed);
+        act();
+        HANDED_OVER.store(true, Ordering::Release);
+        waiter.thread().unpark();
+    });
 }
