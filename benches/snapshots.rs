@@ -1,5 +1,5 @@
-//! `cargo bench --bench snapshots`: what a snapshot takes, by the number of classes that are active
-//! in every thread slot.
+//! `cargo bench --bench snapshots`: what a snapshot takes, by the number of classes that 64
+//! threads have used.
 
 #![allow(missing_docs, reason = "criterion's macros make the entry point")]
 

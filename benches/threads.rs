@@ -12,11 +12,12 @@ use std::time::Duration;
 
 const THREADS: [usize; 4] = [1, 2, 8, 80];
 
-const CASES: [(Case, &str); 4] = [
+const CASES: [(Case, &str); 5] = [
     (Case::Disjoint, "disjoint"),
     (Case::DisjointWorking, "disjoint, 100 ns of work"),
     (Case::ReadHerd, "read herd, 100 ns of work"),
     (Case::Mutex, "contended"),
+    (Case::MutexWorking, "contended, 250 ns of work"),
 ];
 
 fn locks(c: &mut Criterion) {

@@ -82,7 +82,7 @@ fn by_ordered_reads() -> [f64; 2] {
     for _ in 0..HOLDS {
         let guard = BARE.lock();
         let start = clock::ordered();
-        work::hundred_nanoseconds();
+        work::nanoseconds(100);
         ticks += clock::ordered() - start;
         drop(guard);
     }
@@ -96,7 +96,7 @@ fn by_the_library() -> [f64; 2] {
     let start = Instant::now();
     for _ in 0..HOLDS {
         let guard = OURS.lock();
-        work::hundred_nanoseconds();
+        work::nanoseconds(100);
         drop(guard);
     }
     let pair = start.elapsed().as_nanos() as f64 / HOLDS as f64;

@@ -2,6 +2,7 @@
 //! drop.
 
 use crate::output::{Output, Table, short};
+use crate::processor::Processor;
 use instrumented_lock_benches::case::{Case, Run};
 use instrumented_lock_benches::measure::{alone, median};
 use instrumented_lock_benches::subject::{
@@ -16,13 +17,13 @@ const DRAINED_ROUNDS: usize = 9;
 /// Uncontended pairs.
 pub(crate) fn show(output: &mut Output) {
     let cases = [
-        (Case::Mutex, "Mutex", true),
-        (Case::Read, "RwLock, read", true),
-        (Case::Write, "RwLock, write", true),
-        (Case::Nested, "two Mutexes, one inside the other", false),
+        (Case::Mutex, "Mutex", Bars::Pair),
+        (Case::Read, "RwLock, read", Bars::Pair),
+        (Case::Write, "RwLock, write", Bars::Pair),
+        (Case::Nested, "two nested Mutexes", Bars::None),
     ];
-    for (case, name, has_bars) in cases {
-        table(output, case, name, has_bars, PEERS);
+    for (case, name, judged) in cases {
+        table(output, case, name, judged, PEERS);
     }
 }
 
@@ -38,11 +39,21 @@ pub(crate) fn lifecycle(output: &mut Output) {
         output,
         Case::Create,
         "a Mutex created and dropped",
-        false,
+        Bars::None,
         &peers,
     );
     let name = "a Mutex created, used once and dropped";
-    table(output, Case::CreateAndUse, name, false, &peers);
+    table(output, Case::CreateAndUse, name, Bars::Life, &peers);
+}
+
+/// What a table's bars are about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bars {
+    None,
+    /// A pair of lock and unlock.
+    Pair,
+    /// A lock that lives for one pair.
+    Life,
 }
 
 /// A subject's figures, one a round; fewer of a peer that has to be waited for.
@@ -74,7 +85,7 @@ fn present(figures: impl Iterator<Item = f64>) -> Vec<f64> {
     figures.filter(|figure| !figure.is_nan()).collect()
 }
 
-fn table(output: &mut Output, case: Case, name: &str, has_bars: bool, peers: &[Subject]) {
+fn table(output: &mut Output, case: Case, name: &str, judged: Bars, peers: &[Subject]) {
     let subjects = FLOORS.into_iter().chain(OURS);
     let samples = |subject: Subject| Samples {
         subject,
@@ -103,17 +114,20 @@ fn table(output: &mut Output, case: Case, name: &str, has_bars: bool, peers: &[S
     let adds = |samples: &Samples| samples.processor() - bare.processor();
     for samples in &all {
         let (to_bare, to_floor) = (samples.to(bare), samples.to(floor));
-        let bar = if has_bars {
-            let of_theirs = [of(EXACT), floor].map(|it| adds(it) / adds(samples));
-            bar(
+        let of_theirs = [of(EXACT), floor].map(|it| adds(it) / adds(samples));
+        let what = format!("{name}, {}", samples.subject.title());
+        let bar = match judged {
+            Bars::Pair => bar_of_pair(
                 output,
-                name,
+                &what,
                 &samples.subject,
                 [to_bare, to_floor],
                 of_theirs,
-            )
-        } else {
-            String::new()
+            ),
+            Bars::Life if samples.subject.name == EXACT.name => {
+                output.at_most(what, to_floor, 2.5, " × floor")
+            }
+            Bars::Life | Bars::None => String::new(),
         };
         table.row([
             samples.subject.title(),
@@ -130,14 +144,13 @@ fn table(output: &mut Output, case: Case, name: &str, has_bars: bool, peers: &[S
     ));
 }
 
-fn bar(
+fn bar_of_pair(
     output: &mut Output,
-    name: &str,
+    what: &str,
     subject: &Subject,
     [to_bare, to_floor]: [f64; 2],
     [ours, floor]: [f64; 2],
 ) -> String {
-    let what = format!("{name}, {}", subject.title());
     let overhead =
         format!("{what}: what ours adds to bare, of what theirs adds (the floor: {floor:.3})");
     let mut of_theirs = |bar| {
@@ -149,8 +162,10 @@ fn bar(
         (_, Some("locktick")) => of_theirs(0.05),
         (Some(Mode::Off), _) => output.at_most(what, to_bare, 1.25, " × bare"),
         (Some(Mode::Sampled), _) => output.at_most(what, to_bare, 1.6, " × bare"),
-        (Some(Mode::WithoutSites), _) => output.at_most(what, to_floor, 1.25, " × floor"),
-        (Some(Mode::Exact), _) => output.at_most(what, to_floor, 1.4, " × floor"),
+        (Some(Mode::WithoutSites | Mode::Exact), _) => {
+            let (bar, processor) = Processor::of_this_machine().everything_to_floor();
+            output.at_most(what, to_floor, bar, &format!(" × floor, {processor},"))
+        }
         (None, _) => String::new(),
     }
 }

@@ -1,5 +1,5 @@
 //! `cargo run --release -p instrumented-lock-benches --bin cost`: what the instrumented locks cost
-//! on this machine, in about a minute. `benches/README.md` says how each figure comes about.
+//! on this machine, in some minutes. `benches/README.md` says how each figure comes about.
 
 mod accuracy;
 mod alone;
@@ -8,12 +8,13 @@ mod first;
 mod instructions;
 mod memory;
 mod output;
+mod processor;
 mod recording;
 mod snapshots;
 mod threads;
 
-use instrumented_lock_benches::measure::processors;
 use output::Output;
+use processor::Processor;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
 
     let start = Instant::now();
     let mut output = Output::new(is_quick);
-    println!("{}", machine());
+    println!("{}", Processor::of_this_machine());
     println!(
         "{}",
         env!("CARGO_PKG_NAME").replace("-benches", " ") + env!("CARGO_PKG_VERSION")
@@ -75,15 +76,4 @@ fn usage() -> ExitCode {
     let names: Vec<_> = TABLES.iter().map(|(name, _)| *name).collect();
     eprintln!("{USAGE}\n  TABLE: {}", names.join(", "));
     ExitCode::FAILURE
-}
-
-/// The processor's name, as far as the system tells.
-fn machine() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = info
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let name = name.map_or(std::env::consts::ARCH, |(_, name)| name);
-    let system = std::env::consts::OS;
-    format!("{name}, {} processors, {system}", processors())
 }

@@ -5,6 +5,7 @@ use crate::child;
 use crate::output::{Output, Table};
 use instrumented_lock::LockClass;
 use instrumented_lock::drop_in::{Mutex, RwLock};
+use instrumented_lock::lock_api::{self, RawRwLockUpgrade};
 use instrumented_lock_benches::locks::{Bare, Locks, Ours};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Barrier;
@@ -54,12 +55,13 @@ fn growth(act: impl FnOnce()) -> i64 {
 }
 
 const THREADS: usize = 200;
+const MANY_THREADS: usize = 1000;
 const LOCKS: usize = 1_000_000;
 
 /// Bytes, in the order in which `show` has them.
 pub(crate) fn act() {
     COUNTS.store(true, Ordering::Relaxed);
-    // The process's own: the registry, this thread's slot.
+    // The process's own, and this thread's.
     *Mutex::new(0).lock() += 1;
 
     let lock = RwLock::new(0);
@@ -68,15 +70,14 @@ pub(crate) fn act() {
     // parking_lot's own table, too.
     growth_by_a_wait::<Bare>();
     println!("{}", growth_by_a_wait::<Ours>());
-    println!(
-        "{}",
-        growth_by_many_threads(&Mutex::new(0), |mutex| *mutex.lock() += 1)
-    );
-    let both = |lock: &RwLock<u64>| {
-        *lock.write() += 1;
-        assert!(*lock.read() > 0);
-    };
-    println!("{}", growth_by_many_threads(&RwLock::new(0), both));
+    println!("{}", growth_by_many_threads(&Mutex::new(0)));
+    // A class each, since they are on two lines.
+    let few = RwLock::new(0);
+    let many = RwLock::new(0);
+    for (lock, threads) in [(few, THREADS), (many, MANY_THREADS)] {
+        growth_by_every_mode(&parking_lot::RwLock::new(0), threads);
+        println!("{}", growth_by_every_mode(&lock, threads));
+    }
 
     let one = || *std::hint::black_box(Mutex::new(0)).lock() += 1;
     let lives = |n| (0..n).for_each(|_| one());
@@ -112,18 +113,20 @@ fn growth_by_a_wait<L: Locks>() -> i64 {
     })
 }
 
-/// As many threads as that, all alive, use the class after each has used another one.
-fn growth_by_many_threads<L: Sync>(lock: &L, use_once: impl Fn(&L) + Sync) -> i64 {
+/// So often that whatever a thread keeps for later has come to the class.
+const OFTEN: usize = 200;
+
+/// As many threads as that, all alive, use the mutex after each has used another one.
+fn growth_by_many_threads(mutex: &Mutex<u64>) -> i64 {
     let step = &Barrier::new(THREADS + 1);
     let other = &Mutex::new(0);
-    let use_once = &use_once;
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(move || {
                 *other.lock() += 1;
                 step.wait();
                 step.wait();
-                use_once(lock);
+                (0..OFTEN).for_each(|_| *mutex.lock() += 1);
                 step.wait();
                 step.wait();
             });
@@ -132,6 +135,48 @@ fn growth_by_many_threads<L: Sync>(lock: &L, use_once: impl Fn(&L) + Sync) -> i6
         let grown = growth(|| {
             step.wait();
             step.wait();
+        });
+        step.wait();
+        grown
+    })
+}
+
+/// So many threads, all alive, wait for the lock and have it, in one mode after the other, after each
+/// has used another one.
+fn growth_by_every_mode<R: RawRwLockUpgrade + Sync>(
+    lock: &lock_api::RwLock<R, u64>,
+    threads: usize,
+) -> i64 {
+    let modes: [fn(&lock_api::RwLock<R, u64>); 3] = [
+        |lock| drop(lock.read()),
+        |lock| drop(lock.upgradable_read()),
+        |lock| drop(lock.write()),
+    ];
+    let step = &Barrier::new(threads + 1);
+    let other = &Mutex::new(0);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(move || {
+                *other.lock() += 1;
+                step.wait();
+                for mode in modes {
+                    step.wait();
+                    (0..OFTEN).for_each(|_| mode(lock));
+                    step.wait();
+                }
+                step.wait();
+            });
+        }
+        step.wait();
+        let grown = growth(|| {
+            for _ in modes {
+                let held = lock.write();
+                step.wait();
+                // As long as it takes all of them to get there and to wait.
+                thread::sleep(Duration::from_millis(100));
+                drop(held);
+                step.wait();
+            }
         });
         step.wait();
         grown
@@ -164,7 +209,7 @@ pub(crate) fn show(output: &mut Output) {
     );
 
     let figures = child::figures("memory");
-    let (a_mode, a_class) = (4096.0, 262_144.0);
+    let (a_mode, a_class) = (4096.0, 65_536.0);
     row(
         "an active (thread, class, mode)",
         figures[0],
@@ -177,17 +222,16 @@ pub(crate) fn show(output: &mut Output) {
         a_mode,
         " (4 KiB)",
     );
-    let of_threads = |what: &str| format!("a class of {what} at {THREADS} threads");
-    row(&of_threads("Mutexes"), figures[2], a_class, " (256 KiB)");
-    row(
-        &of_threads("RwLocks, read and written,"),
-        figures[3],
-        a_class,
-        " (256 KiB)",
-    );
+    let kib = " (64 KiB)";
+    let what = format!("a class of Mutexes at {THREADS} threads");
+    row(&what, figures[2], a_class, kib);
+    for (threads, bytes) in [(THREADS, figures[3]), (MANY_THREADS, figures[4])] {
+        let what = format!("a class of RwLocks, three modes, waits, at {threads} threads");
+        row(&what, bytes, a_class, kib);
+    }
     row(
         "left by 1,000,000 Mutexes used and dropped",
-        figures[4],
+        figures[5],
         0.0,
         "",
     );

@@ -1,11 +1,11 @@
-//! Snapshots: what one takes when many classes are active in every thread slot, and what ten a
-//! second take from a program under load.
+//! Snapshots: what one takes when many classes have been used by many threads, and what ten a second
+//! take from a program under load.
 
 use crate::child;
 use crate::output::{Output, Table};
 use instrumented_lock::registry;
 use instrumented_lock_benches::case::Case;
-use instrumented_lock_benches::classes::{SLOTS, activate};
+use instrumented_lock_benches::classes::{THREADS, activate};
 use instrumented_lock_benches::measure::{in_turns, median, processors, together};
 use instrumented_lock_benches::subject::EXACT;
 use std::thread;
@@ -63,7 +63,7 @@ pub(crate) fn show(output: &mut Output) {
     for (classes, micros) in ACTIVE.into_iter().zip(child::figures("snapshots")) {
         let millis = micros / 1e3;
         let bar = match classes {
-            1000 => output.at_most("snapshot of 1,000 classes, ms", millis, 20.0, ""),
+            1000 => output.at_most("snapshot of 1,000 classes, ms", millis, 8.0, ""),
             _ => String::new(),
         };
         table.row([format!("{classes} classes"), format!("{millis:.3}"), bar]);
@@ -72,7 +72,7 @@ pub(crate) fn show(output: &mut Output) {
     let bar = output.at_most(
         "ten snapshots a second, % of throughput lost",
         lost,
-        2.0,
+        1.0,
         " %",
     );
     let name = format!(
@@ -81,6 +81,6 @@ pub(crate) fn show(output: &mut Output) {
     );
     table.row([name, format!("{lost:.2} % lost"), bar]);
     table.print(&format!(
-        "snapshots, every class active in {SLOTS} thread slots"
+        "snapshots, every class used by {THREADS} threads at a time"
     ));
 }

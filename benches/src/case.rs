@@ -10,6 +10,8 @@ use std::hint::black_box;
 pub enum Case {
     /// A mutex, all threads the same; an increment inside.
     Mutex,
+    /// The same with 250 ns of work inside.
+    MutexWorking,
     /// A reader-writer lock for reading, all threads the same; a load inside.
     Read,
     /// A reader-writer lock for writing, all threads the same; an increment inside.
@@ -44,15 +46,24 @@ macro_rules! run {
 }
 
 impl Case {
+    /// Whether threads have to wait for each other, and sleep.
+    pub fn sleeps(self) -> bool {
+        matches!(self, Case::Mutex | Case::MutexWorking)
+    }
+
     /// The case with new locks of kind `L`, for so many threads.
     pub fn of<L: Locks>(self, threads: usize) -> Run {
         // Each in a cache line of its own: where an allocator puts them is nobody's merit.
         let mutex = CachePadded::new(L::mutex());
         let rwlock = CachePadded::new(L::rwlock());
         // Finds out how long that is, before a lock is held.
-        work::hundred_nanoseconds();
+        work::nanoseconds(0);
         match self {
             Case::Mutex => run!(_t => L::lock(black_box(&*mutex), |value| *value += 1)),
+            Case::MutexWorking => run!(_t => L::lock(black_box(&*mutex), |value| {
+                work::nanoseconds(250);
+                *value += 1;
+            })),
             Case::Read => run!(_t => L::read(black_box(&*rwlock), |value| black_box(*value))),
             Case::Write => run!(_t => L::write(black_box(&*rwlock), |value| *value += 1)),
             Case::Nested => {
@@ -69,12 +80,12 @@ impl Case {
             Case::DisjointWorking => {
                 let locks = of_each::<L>(threads);
                 run!(thread => L::lock(black_box(&locks[thread]), |value| {
-                    work::hundred_nanoseconds();
+                    work::nanoseconds(100);
                     *value += 1;
                 }))
             }
             Case::ReadHerd => run!(_t => L::read(black_box(&*rwlock), |value| {
-                work::hundred_nanoseconds();
+                work::nanoseconds(100);
                 black_box(*value);
             })),
             Case::Create => run!(_t => drop(black_box(L::mutex()))),

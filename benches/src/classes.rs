@@ -7,21 +7,20 @@ use std::thread;
 /// One class each: they are made on as many lines, which `build.rs` has written.
 static LOCKS: [Mutex<u64>; 1000] = include!(concat!(env!("OUT_DIR"), "/thousand.rs"));
 
-/// The thread slots that a thread has to itself.
-pub const SLOTS: usize = 64;
+/// The threads that use them at a time.
+pub const THREADS: usize = 64;
 
-/// Has the first so many classes used by as many threads at a time as there are slots.
+/// Has the first so many classes used by [`THREADS`] threads, which are all alive meanwhile.
 ///
 /// # Panics
 ///
 /// Where there are not so many.
 pub fn activate(classes: usize) {
-    let all_here = &Barrier::new(SLOTS);
+    let all_here = &Barrier::new(THREADS);
     thread::scope(|scope| {
-        for _ in 0..SLOTS {
+        for _ in 0..THREADS {
             scope.spawn(move || {
-                *LOCKS[0].lock() += 1;
-                // Each has a slot of its own now.
+                // All are alive from before the first lock until after the last.
                 all_here.wait();
                 for lock in &LOCKS[..classes] {
                     for _ in 0..10 {

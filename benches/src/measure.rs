@@ -119,10 +119,24 @@ pub fn alternating(runs: [&Run; 2], threads: usize, time: Duration, slices: usiz
         }
         taken
     });
+    summed(&done, time)
+}
+
+/// Every second figure, from the second on, with its ratio to the mean of its neighbours; where one of
+/// them is missing there is none.
+pub fn of_neighbours(figures: &[f64]) -> impl Iterator<Item = (f64, f64)> {
+    let pairs = figures.windows(3).step_by(2);
+    let ratios = pairs.map(|of| (of[1], of[1] * 2.0 / (of[0] + of[2])));
+    ratios.filter(|(_, ratio)| ratio.is_finite())
+}
+
+/// What each slice took, of what it took each thread.
+fn summed(threads: &[Vec<(u64, Duration)>], wall: Duration) -> Vec<Taken> {
+    let slices = threads.first().map_or(0, Vec::len);
     let of_slice = |slice: usize| Taken {
-        pairs: done.iter().map(|taken| taken[slice].0).sum(),
-        wall: time,
-        processor: done.iter().map(|taken| taken[slice].1).sum(),
+        pairs: threads.iter().map(|taken| taken[slice].0).sum(),
+        wall,
+        processor: threads.iter().map(|taken| taken[slice].1).sum(),
     };
     (0..slices).map(of_slice).collect()
 }

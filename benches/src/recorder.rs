@@ -80,7 +80,7 @@ impl Recorder for Guarded {
     }
 }
 
-/// As many stripes as the library has slots that a thread owns.
+/// More than a machine of this size has use for, in favour of the stripes.
 const STRIPES: usize = 64;
 
 /// Count, sum, minimum and maximum in cells that threads share out among them, as Java's

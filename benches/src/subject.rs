@@ -56,6 +56,8 @@ pub struct Subject {
 pub const BARE: Subject = Subject::new::<Bare>("bare parking_lot");
 /// The bare lock and two raw reads of the clock: the floor.
 pub const TWO_READS: Subject = Subject::new::<Timed<Ignored>>("bare + 2 raw clock reads");
+/// The floor with what it measures recorded.
+pub const RECORDED: Subject = Subject::new::<Timed<Recorded>>("the same, recorded");
 /// The instrumented locks, off.
 pub const OFF: Subject = Subject::ours("off at run time", Mode::Off);
 /// The instrumented locks, one hold in 64 timed.
@@ -71,7 +73,7 @@ pub const FLOORS: [Subject; 5] = [
     Subject::new::<OneRead>("raw clock read"),
     BARE,
     TWO_READS,
-    Subject::new::<Timed<Recorded>>("the same, recorded"),
+    RECORDED,
 ];
 
 /// The instrumented locks in every mode.

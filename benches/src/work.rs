@@ -4,13 +4,14 @@ use std::hint::black_box;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// What the sections that do something do: as long a chain as takes 100 ns on this machine.
+/// What the sections that do something do: as long a chain as takes so many nanoseconds on this
+/// machine.
 ///
 /// The first call finds out how long that is.
 #[inline(always)]
-pub fn hundred_nanoseconds() {
-    static STEPS: OnceLock<u64> = OnceLock::new();
-    chain(*STEPS.get_or_init(|| steps_of(100.0)));
+pub fn nanoseconds(nanoseconds: u64) {
+    static STEPS_OF_A_THOUSAND: OnceLock<u64> = OnceLock::new();
+    chain(STEPS_OF_A_THOUSAND.get_or_init(|| steps_of(1000.0)) * nanoseconds / 1000);
 }
 
 #[inline(always)]
