@@ -1,14 +1,15 @@
 //! What has to happen in a process of its own: the binary runs itself, and the child prints figures.
 
-use crate::{first, memory, snapshots};
+use crate::{first, many, memory, snapshots};
 use std::process::{Command, ExitCode};
 
 /// The argument before the name of what the child does.
 pub(crate) const FLAG: &str = "--child";
 
 /// What a child can do: prints a figure a line.
-const ACTS: [(&str, fn()); 4] = [
+const ACTS: [(&str, fn()); 5] = [
     ("first", first::act),
+    ("many", many::act),
     ("memory", memory::act),
     ("snapshots", snapshots::act),
     ("load", snapshots::act_under_load),

@@ -6,6 +6,7 @@ mod alone;
 mod child;
 mod first;
 mod instructions;
+mod many;
 mod memory;
 mod output;
 mod processor;
@@ -22,10 +23,11 @@ use std::time::Instant;
 type Show = (&'static str, fn(&mut Output));
 
 /// Every table, in the order in which they are shown.
-const TABLES: [Show; 9] = [
+const TABLES: [Show; 10] = [
     ("instructions", instructions::show),
     ("alone", alone::show),
     ("threads", threads::show),
+    ("many", many::show),
     ("recording", recording::show),
     ("lifecycle", alone::lifecycle),
     ("snapshots", snapshots::show),

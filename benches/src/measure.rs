@@ -130,6 +130,46 @@ pub fn of_neighbours(figures: &[f64]) -> impl Iterator<Item = (f64, f64)> {
     ratios.filter(|(_, ratio)| ratio.is_finite())
 }
 
+/// So many threads, all alive, of which by turns all and the first `few` do `pairs` pairs, shared out
+/// among them: what each turn took, in processor time only, without falling asleep and waking up.
+///
+/// A turn is a number of pairs: the time in which a thousand threads all get a processor is long.
+pub fn all_and_few(run: &Run, threads: usize, few: usize, pairs: u64, turns: usize) -> Vec<Taken> {
+    let (turn, busy) = (&AtomicUsize::new(0), &AtomicUsize::new(threads));
+    let takers = |turn: usize| if turn.is_multiple_of(2) { threads } else { few };
+    let act = move |thread| {
+        let mut taken = vec![(0, Duration::ZERO); turns];
+        for mine in (0..turns).filter(|&turn| thread < takers(turn)) {
+            while turn.load(Ordering::Acquire) < mine {
+                thread::park();
+            }
+            let share = pairs / takers(mine) as u64;
+            let since = clock::thread_time();
+            run(thread, share);
+            taken[mine] = (share, clock::thread_time().saturating_sub(since));
+            busy.fetch_sub(1, Ordering::Release);
+        }
+        taken
+    };
+    let done: Vec<_> = thread::scope(|scope| {
+        let spawn = |thread| scope.spawn(move || act(thread));
+        let all: Vec<_> = (0..threads).map(spawn).collect();
+        for next in 1..turns {
+            while busy.load(Ordering::Acquire) > 0 {
+                thread::sleep(Duration::from_micros(200));
+            }
+            busy.store(takers(next), Ordering::Relaxed);
+            turn.store(next, Ordering::Release);
+            for taker in &all[..takers(next)] {
+                taker.thread().unpark();
+            }
+        }
+        let done = all.into_iter().map(|it| it.join().unwrap_or_default());
+        done.collect()
+    });
+    summed(&done, Duration::ZERO)
+}
+
 /// What each slice took, of what it took each thread.
 fn summed(threads: &[Vec<(u64, Duration)>], wall: Duration) -> Vec<Taken> {
     let slices = threads.first().map_or(0, Vec::len);
