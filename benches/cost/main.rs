@@ -10,6 +10,7 @@ mod many;
 mod memory;
 mod output;
 mod processor;
+mod program;
 mod recording;
 mod snapshots;
 mod threads;
@@ -23,11 +24,12 @@ use std::time::Instant;
 type Show = (&'static str, fn(&mut Output));
 
 /// Every table, in the order in which they are shown.
-const TABLES: [Show; 10] = [
+const TABLES: [Show; 11] = [
     ("instructions", instructions::show),
     ("alone", alone::show),
     ("threads", threads::show),
     ("many", many::show),
+    ("program", program::show),
     ("recording", recording::show),
     ("lifecycle", alone::lifecycle),
     ("snapshots", snapshots::show),
