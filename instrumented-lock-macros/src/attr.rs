@@ -1,10 +1,11 @@
 //! The arguments of `#[instrumented(...)]` and `#[lock(...)]`, as written. Reading never fails:
 //! `lint` says what is wrong with them, all at once, and the readers here skip over it.
 
-use crate::rule::Rules;
-use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use crate::rule::{Rule, Rules};
+use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
+use syn::punctuated::Punctuated;
 use syn::{Attribute, LitInt, LitStr, Meta, Path, Token};
 
 /// Where options stand; it decides which are allowed.
@@ -175,12 +176,12 @@ impl Options {
 
     /// What `allow(...)` names.
     pub(crate) fn allowed(&self) -> Rules {
-        Rules::of(self, "allow")
+        self.rules("allow")
     }
 
     /// What `deny(...)` names.
     pub(crate) fn denied(&self) -> Rules {
-        Rules::of(self, "deny")
+        self.rules("deny")
     }
 
     pub(crate) fn options(&self) -> impl Iterator<Item = (&Ident, &Value)> {
@@ -188,6 +189,13 @@ impl Options {
             Entry::Option { key, value } => Some((key, value)),
             Entry::Malformed(_) => None,
         })
+    }
+
+    /// What is no rule is skipped.
+    fn rules(&self, wanted: &str) -> Rules {
+        let lists = self.options().filter(|(key, _)| *key == wanted);
+        let names = lists.flat_map(|(_, value)| as_names(value).unwrap_or_default());
+        names.filter_map(|name| Rule::named(&name)).collect()
     }
 
     fn value(&self, wanted: &str) -> Option<&Value> {
@@ -242,6 +250,20 @@ pub(crate) fn as_rank(value: &Value) -> Option<u32> {
         }
         Value::None | Value::Other(_) => None,
     }
+}
+
+/// The names in the parentheses; `None` where the value is not a list of names.
+pub(crate) fn as_names(value: &Value) -> Option<std::vec::IntoIter<Ident>> {
+    let Value::Other(tokens) = value else {
+        return None;
+    };
+    let list: Group = syn::parse2(tokens.clone()).ok()?;
+    if list.delimiter() != Delimiter::Parenthesis {
+        return None;
+    }
+    let parser = Punctuated::<Ident, Token![,]>::parse_terminated;
+    let names: Vec<Ident> = parser.parse2(list.stream()).ok()?.into_iter().collect();
+    (!names.is_empty()).then(|| names.into_iter())
 }
 
 /// A name of white space would be as good as none in a report.

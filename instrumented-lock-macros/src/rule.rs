@@ -1,10 +1,6 @@
 //! The rules that can be allowed and denied by name, and sets of them.
 
-use crate::attr::{Options, Value};
-use proc_macro2::{Delimiter, Group, Ident};
-use syn::Token;
-use syn::parse::Parser as _;
-use syn::punctuated::Punctuated;
+use proc_macro2::Ident;
 
 /// What a rule looks at.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,29 +91,11 @@ impl Rules {
     pub(crate) fn without(self, other: Self) -> Self {
         Rules(self.0 & !other.0)
     }
-
-    /// The rules that `allow(...)` or `deny(...)` names; what is no rule is skipped.
-    pub(crate) fn of(options: &Options, key: &str) -> Self {
-        let lists = options.options().filter(|(found, _)| *found == key);
-        let names = lists.flat_map(|(_, value)| names(value).unwrap_or_default());
-        names
-            .filter_map(|name| Rule::named(&name))
-            .fold(Rules::default(), |rules, rule| {
-                Rules(rules.0 | (1 << rule as u16))
-            })
-    }
 }
 
-/// The names in the parentheses; `None` where the value is not a list of names.
-pub(crate) fn names(value: &Value) -> Option<std::vec::IntoIter<Ident>> {
-    let Value::Other(tokens) = value else {
-        return None;
-    };
-    let list: Group = syn::parse2(tokens.clone()).ok()?;
-    if list.delimiter() != Delimiter::Parenthesis {
-        return None;
+impl FromIterator<Rule> for Rules {
+    fn from_iter<I: IntoIterator<Item = Rule>>(rules: I) -> Self {
+        let bits = rules.into_iter().map(|rule| 1 << rule as u16);
+        Rules(bits.fold(0, |all, bit| all | bit))
     }
-    let parser = Punctuated::<Ident, Token![,]>::parse_terminated;
-    let names: Vec<Ident> = parser.parse2(list.stream()).ok()?.into_iter().collect();
-    (!names.is_empty()).then(|| names.into_iter())
 }

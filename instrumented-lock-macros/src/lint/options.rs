@@ -3,7 +3,7 @@
 use super::Findings;
 use crate::attr::{self, Entry, Form, OPTIONS, Options, Place, Spec, Value};
 use crate::message;
-use crate::rule::{self, Rule};
+use crate::rule::Rule;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use std::collections::HashSet;
@@ -87,7 +87,7 @@ fn bad_rank(key: &Ident, value: &Value, place: Place, findings: &mut Findings) {
 
 /// `allow` and `deny` list rules that look at what they are on.
 fn rules(key: &Ident, value: &Value, place: Place, findings: &mut Findings) {
-    let Some(names) = rule::names(value) else {
+    let Some(names) = attr::as_names(value) else {
         let message = message::ill_typed_option(&key.to_string(), Form::Rules, place);
         findings.add(culprit(key, value), message);
         return;
