@@ -1,6 +1,6 @@
 //! The annotated item: its fields and the locks in them, with the names they will get.
 
-use crate::attr::{Entry, Options, Place};
+use crate::attr::{Entry, Options, Place, StrayPlace, is_instrumented, is_lock};
 use crate::foreign;
 use crate::message;
 use crate::rule::{Rule, Rules};
@@ -61,14 +61,6 @@ pub(crate) enum Name {
 pub(crate) struct Stray {
     pub(crate) attribute: Path,
     pub(crate) place: StrayPlace,
-}
-
-#[derive(Clone, Copy)]
-pub(crate) enum StrayPlace {
-    LockOnItem(Place),
-    LockOnVariant,
-    InstrumentedAgain,
-    InstrumentedOnField,
 }
 
 /// A place in the item where locks may be.
@@ -294,15 +286,6 @@ fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
         .filter(|attribute| attribute.path().is_ident("cfg"))
         .cloned()
         .collect()
-}
-
-fn is_lock(attribute: &Attribute) -> bool {
-    attribute.path().is_ident("lock")
-}
-
-pub(crate) fn is_instrumented(attribute: &Attribute) -> bool {
-    let last = attribute.path().segments.last();
-    last.is_some_and(|segment| segment.ident == "instrumented")
 }
 
 /// What is wrong on the item itself and on its variants.

@@ -1,7 +1,7 @@
 //! The arguments of `#[instrumented(...)]` and `#[lock(...)]`, as written. Reading never fails:
 //! `lint` says what is wrong with them, all at once, and the readers here skip over it.
 
-use crate::rule::{Rule, Rules};
+use crate::rule::{Rule, Rules, Subject};
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
@@ -18,6 +18,25 @@ pub(crate) enum Place {
     Impl,
     Function,
     Statement,
+}
+
+impl Place {
+    /// What the rules look at that can be allowed here.
+    pub(crate) fn subject(self) -> Subject {
+        match self {
+            Place::Struct | Place::Enum | Place::Static | Place::Field => Subject::Types,
+            Place::Impl | Place::Function | Place::Statement => Subject::Bodies,
+        }
+    }
+}
+
+/// Where an attribute of ours does not belong.
+#[derive(Clone, Copy)]
+pub(crate) enum StrayPlace {
+    LockOnItem(Place),
+    LockOnVariant,
+    InstrumentedAgain,
+    InstrumentedOnField,
 }
 
 /// What follows the key of an option.
@@ -226,6 +245,15 @@ impl Entry {
         read.parse2(tokens.clone())
             .unwrap_or(Entry::Malformed(tokens))
     }
+}
+
+pub(crate) fn is_lock(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("lock")
+}
+
+pub(crate) fn is_instrumented(attribute: &Attribute) -> bool {
+    let last = attribute.path().segments.last();
+    last.is_some_and(|segment| segment.ident == "instrumented")
 }
 
 pub(crate) fn as_text(value: &Value) -> Option<LitStr> {

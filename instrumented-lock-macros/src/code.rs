@@ -1,8 +1,7 @@
 //! `#[instrumented]` on an `impl` or a function: the options, the findings in the bodies, and what
 //! is emitted: the code as it is, without our attributes in it, and the findings.
 
-use crate::ast::{self, StrayPlace};
-use crate::attr::{Options, Place};
+use crate::attr::{self, Options, Place, StrayPlace};
 use crate::body::{self, Finding, Settings};
 use crate::expand::Library;
 use crate::lint::{self, Findings};
@@ -101,7 +100,7 @@ fn methods(item: &mut ItemImpl) -> impl Iterator<Item = &mut ImplItemFn> {
 fn of_method(method: &mut ImplItemFn, errors: &mut Findings) -> Option<Options> {
     let ours: Vec<_> = method
         .attrs
-        .extract_if(.., |attr| ast::is_instrumented(attr))
+        .extract_if(.., |attr| attr::is_instrumented(attr))
         .collect();
     if ours.is_empty() {
         return None;
@@ -167,12 +166,11 @@ fn locking(
 
 /// Removes attributes of ours that do not belong on the item itself; whether there were any.
 fn strays(attrs: &mut Vec<Attribute>, place: Place, errors: &mut Findings) -> bool {
-    let ours = |attribute: &mut Attribute| {
-        ast::is_instrumented(attribute) || attribute.path().is_ident("lock")
-    };
+    let ours =
+        |attribute: &mut Attribute| attr::is_instrumented(attribute) || attr::is_lock(attribute);
     let strays: Vec<_> = attrs.extract_if(.., ours).collect();
     for stray in &strays {
-        let place = if ast::is_instrumented(stray) {
+        let place = if attr::is_instrumented(stray) {
             StrayPlace::InstrumentedAgain
         } else {
             StrayPlace::LockOnItem(place)

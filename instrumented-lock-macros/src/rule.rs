@@ -28,7 +28,7 @@ pub(crate) enum Rule {
     RankOrder,
 }
 
-pub(crate) const RULES: [Rule; 13] = [
+const RULES: [Rule; 13] = [
     Rule::ForeignLock,
     Rule::NestedLock,
     Rule::StoredGuard,
@@ -74,6 +74,12 @@ impl Rule {
             Subject::Bodies
         }
     }
+}
+
+/// The names of all rules that look at `subject`.
+pub(crate) fn names_for(subject: Subject) -> Vec<&'static str> {
+    let rules = RULES.into_iter().filter(|rule| rule.subject() == subject);
+    rules.map(Rule::name).collect()
 }
 
 #[derive(Clone, Copy, Default)]

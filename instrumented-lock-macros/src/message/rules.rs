@@ -1,12 +1,12 @@
 //! What the rules for types say, and what is said of rules.
 
-use super::list;
+use super::words::list;
 use crate::attr::Place;
 use crate::foreign::Foreign;
-use crate::rule::{RULES, Rule, Subject};
+use crate::rule::{self, Rule, Subject};
 
 pub(crate) fn unknown_rule(name: &str, is_elsewhere: bool, place: Place) -> String {
-    let rules = list(&rules_for(place.subject()), "and");
+    let rules = list(&rule::names_for(place.subject()), "and");
     let looks_at = match place.subject() {
         Subject::Types => "the types of locks",
         Subject::Bodies => "function bodies",
@@ -107,11 +107,6 @@ fn to_allow(rule: Rule, place: Place) -> String {
         Place::Static => format!("to keep it, write `#[instrumented(allow({rule}))]`"),
         _ => format!("to keep it, write `#[lock(allow({rule}))]` on the field"),
     }
-}
-
-pub(super) fn rules_for(subject: Subject) -> Vec<&'static str> {
-    let rules = RULES.into_iter().filter(|rule| rule.subject() == subject);
-    rules.map(Rule::name).collect()
 }
 
 fn a(lock: &str) -> String {
