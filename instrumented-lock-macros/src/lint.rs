@@ -1,5 +1,6 @@
 //! What an annotated item must not have, one rule a function. All findings are shown at once.
 
+mod findings;
 mod locks;
 mod options;
 
@@ -7,37 +8,12 @@ use crate::ast::{Field, Input, Lock, Name};
 use crate::attr::{Options, Place};
 use crate::rule::Rule;
 use crate::{message, types};
+pub(crate) use findings::Findings;
+pub(crate) use options::check as check_options;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use std::collections::HashMap;
-use syn::{Error, Result};
-
-/// The findings so far.
-#[derive(Default)]
-pub(crate) struct Findings(Option<Error>);
-
-impl Findings {
-    pub(crate) fn add(&mut self, culprit: impl ToTokens, message: String) {
-        self.add_error(Error::new_spanned(culprit, message));
-    }
-
-    pub(crate) fn into_result(self) -> Result<()> {
-        self.0.map_or(Ok(()), Err)
-    }
-
-    /// The errors, as items.
-    pub(crate) fn tokens(self) -> TokenStream {
-        self.0
-            .map_or_else(TokenStream::new, |errors| errors.to_compile_error())
-    }
-
-    fn add_error(&mut self, error: Error) {
-        match &mut self.0 {
-            Some(first) => first.combine(error),
-            None => self.0 = Some(error),
-        }
-    }
-}
+use syn::Result;
 
 /// In the order of the source, as far as rules of one field go.
 pub(crate) fn check(input: &Input) -> Result<()> {
@@ -54,15 +30,10 @@ pub(crate) fn check(input: &Input) -> Result<()> {
     duplicate_names(input, &mut findings);
     bad_ranks(input, &mut findings);
     // A mistaken option may be the reason that there is no lock: one mistake, one error.
-    if findings.0.is_none() {
+    if findings.is_empty() {
         no_lock(input, &mut findings);
     }
     findings.into_result()
-}
-
-/// The options of an impl, a function or a statement.
-pub(crate) fn check_options(options: &Options, findings: &mut Findings) {
-    options::check(options, findings);
 }
 
 /// `#[lock]` is for fields, `#[instrumented]` for items, once.

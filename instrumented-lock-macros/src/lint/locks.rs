@@ -1,7 +1,7 @@
 //! The rules for the types of an annotated item: locks that nobody measures, that protect nothing,
 //! or that are where no lock belongs. Each looks at what the type says, not at what an alias hides.
 
-use super::Findings;
+use super::findings::Findings;
 use crate::ast::Field;
 use crate::attr::Place;
 use crate::foreign::{self, is_phantom};

@@ -1,6 +1,6 @@
 //! The rules for `#[instrumented(...)]` and `#[lock(...)]` themselves.
 
-use super::Findings;
+use super::findings::Findings;
 use crate::attr::{self, Entry, Form, OPTIONS, Options, Place, Spec, Value};
 use crate::message;
 use crate::rule::Rule;
@@ -9,7 +9,7 @@ use quote::quote;
 use std::collections::HashSet;
 
 /// Each option exists, stands where it belongs, once, with a value of its form.
-pub(super) fn check(options: &Options, findings: &mut Findings) {
+pub(crate) fn check(options: &Options, findings: &mut Findings) {
     let mut earlier = HashSet::new();
     for entry in &options.entries {
         match entry {
