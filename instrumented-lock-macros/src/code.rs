@@ -3,7 +3,7 @@
 
 use crate::attr::{self, Options, Place, StrayPlace};
 use crate::body::{self, Finding, Settings};
-use crate::expand::Library;
+use crate::library::Library;
 use crate::lint::{self, Findings};
 use crate::refusal::{self, Facts};
 use crate::rule::{Rule, Rules};

@@ -2,10 +2,11 @@
 //! classes, and the classes.
 
 use crate::ast::{self, Field, Input, Lock, Name, Slot};
+use crate::library::{Library, fact_name};
 use crate::types::{self, Reach};
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{Attribute, Item, ItemEnum, ItemStruct, Path, Type, parse_quote_spanned};
+use syn::{Attribute, Item, ItemEnum, ItemStruct, Type, parse_quote_spanned};
 
 pub(crate) fn expand(mut input: Input) -> TokenStream {
     let library = Library(input.options.path("crate"));
@@ -205,32 +206,9 @@ fn fact(field: &Field, library: &Library) -> Option<TokenStream> {
     })
 }
 
-/// The constant that tells about a field. The user's own context: both expansions name it.
-pub(crate) fn fact_name(field: &str) -> Ident {
-    Ident::new(&format!("__LOCK_{field}"), Span::call_site())
-}
-
 fn rank(field: &Field, span: Span) -> TokenStream {
     let rank = field.rank.into_iter();
     let mut rank = rank.map(|rank| quote_spanned!(span=> ::core::option::Option::Some(#rank)));
     let none = || quote_spanned!(span=> ::core::option::Option::None);
     rank.next_back().unwrap_or_else(none)
-}
-
-/// Where the library is found: what `crate = ...` says, or under its own name.
-pub(crate) struct Library(pub(crate) Option<Path>);
-
-impl Library {
-    /// The path, as if it stood at `span`.
-    pub(crate) fn at(&self, span: Span) -> TokenStream {
-        let Some(path) = &self.0 else {
-            return quote_spanned!(span=> ::instrumented_lock);
-        };
-        let moved = |mut token: TokenTree| {
-            // Moved, but resolved as the user wrote it: it may begin with a macro's `$crate`.
-            token.set_span(token.span().located_at(span));
-            token
-        };
-        path.into_token_stream().into_iter().map(moved).collect()
-    }
 }

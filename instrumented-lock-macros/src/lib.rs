@@ -12,6 +12,7 @@ mod expand;
 mod fallback;
 mod foreign;
 mod item_attrs;
+mod library;
 mod lint;
 mod message;
 #[cfg(test)]

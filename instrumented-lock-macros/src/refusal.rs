@@ -6,7 +6,7 @@
 //! where the guard was taken: one mistake, one error, two places.
 
 use crate::body::{Finding, Site, Unless};
-use crate::expand::{self, Library};
+use crate::library::{Library, fact_name};
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 use syn::visit_mut::VisitMut;
@@ -106,12 +106,12 @@ fn condition(unless: &Unless, facts: &Facts) -> TokenStream {
             field,
             for_reading_only,
         } => {
-            let name = expand::fact_name(field);
+            let name = fact_name(field);
             let excuse = quote!(<#ty>::#name.may_relock(#for_reading_only));
             (vec![name], excuse)
         }
         Unless::Ordered { held, taken } => {
-            let (first, second) = (expand::fact_name(held), expand::fact_name(taken));
+            let (first, second) = (fact_name(held), fact_name(taken));
             let excuse = quote!(<#ty>::#first.comes_before(<#ty>::#second));
             let mut names = vec![first, second];
             names.dedup();
