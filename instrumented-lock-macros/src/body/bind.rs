@@ -1,11 +1,12 @@
 //! `let`, and the names that it binds.
 
-use super::Binding;
 use super::chain;
 use super::lock;
-use super::state::Guard;
-use super::walk::Walker;
-use syn::{Expr, Pat};
+use super::place::Place;
+use super::state::{Binding, Guard, State};
+use super::walker::Walker;
+use syn::visit::{self, Visit};
+use syn::{Expr, Pat, PatIdent, Type};
 
 /// What a `let` binds.
 pub(super) enum Initial {
@@ -14,46 +15,11 @@ pub(super) enum Initial {
     /// A guard that nothing names, alive as long as the variable.
     Extended(Guard),
     /// The variable is this lock.
-    Lock(lock::Place),
+    Lock(Place),
     Other,
 }
 
 impl Walker<'_> {
-    /// Walks the initializer of a `let`.
-    pub(super) fn initial(&mut self, pat: &Pat, expr: &Expr) -> Initial {
-        if let Some(acquired) = self.acquired(expr) {
-            let is_bound = if acquired.is_wrapped || !acquired.acquire.is_try {
-                chain::unwrapped_name(pat).is_some()
-            } else {
-                false
-            };
-            let is_bound = is_bound || !acquired.is_wrapped && chain::name(pat).is_some();
-            if is_wild(pat) && self.discarded(expr) || !self.take(&acquired) || !is_bound {
-                return Initial::Other;
-            }
-            return Initial::Guard(self.held_apart(&acquired));
-        }
-        if let Some(inner) = chain::extended(expr)
-            && let Some(acquired) = self.acquired(inner)
-            && !acquired.is_wrapped
-        {
-            if !self.take(&acquired) {
-                return Initial::Other;
-            }
-            return Initial::Extended(self.held_apart(&acquired));
-        }
-        if chain::name(pat).is_none() {
-            self.value(expr);
-            return Initial::Other;
-        }
-        if let Some(guard) = self.same_guard(expr) {
-            return Initial::Guard(guard);
-        }
-        let lock = self.lock_of(pat, expr);
-        self.value(expr);
-        lock.map_or(Initial::Other, Initial::Lock)
-    }
-
     pub(super) fn bind(&mut self, pat: &Pat, initial: Initial) {
         let name = chain::name(pat).or_else(|| chain::unwrapped_name(pat));
         match (initial, name) {
@@ -70,36 +36,31 @@ impl Walker<'_> {
         }
     }
 
-    fn held_apart(&mut self, acquired: &chain::Acquired<'_>) -> Guard {
-        let id = self.hold(acquired);
-        self.state.take(id).expect("it was held just now")
-    }
-
-    /// A guard under a new name, or with another type.
-    fn same_guard(&mut self, expr: &Expr) -> Option<Guard> {
-        let (source, mode) = chain::transformed(expr).unwrap_or((expr, None));
-        let mut guard = if let Some(acquired) = self.acquired(source) {
-            if acquired.is_wrapped || !self.take(&acquired) {
-                return None;
+    pub(super) fn bind_argument(&mut self, pat: &Pat, ty: &Type) {
+        match chain::name(pat) {
+            Some(name) if lock::is_lock_type(ty) => {
+                let place = self.local_lock(&name);
+                self.state.bind(name, Binding::Lock(place));
             }
-            self.held_apart(&acquired)
-        } else {
-            let name = chain::local(source)?;
-            let Some(Binding::Guard(id)) = self.state.binding(&name) else {
-                return None;
-            };
-            let guard = self.state.take(*id)?;
-            self.state.assign(&name, &Binding::Other);
-            guard
-        };
-        guard.mode = mode.unwrap_or(guard.mode);
-        if let Expr::Call(call) = lock::bare(expr) {
-            self.values(call.args.iter().skip(1));
+            _ => self.bind_other(pat),
         }
-        Some(guard)
     }
 
-    fn lock_of(&mut self, pat: &Pat, expr: &Expr) -> Option<lock::Place> {
+    /// All names in the pattern stand for nothing of interest.
+    pub(super) fn bind_other(&mut self, pat: &Pat) {
+        struct Names<'s>(&'s mut State);
+
+        impl Visit<'_> for Names<'_> {
+            fn visit_pat_ident(&mut self, pat: &PatIdent) {
+                self.0.bind(pat.ident.to_string(), Binding::Other);
+                visit::visit_pat_ident(self, pat);
+            }
+        }
+
+        Names(&mut self.state).visit_pat(pat);
+    }
+
+    pub(super) fn lock_of(&mut self, pat: &Pat, expr: &Expr) -> Option<Place> {
         let known = lock::alias(expr, &self.state);
         let is_new = match pat {
             Pat::Type(typed) => lock::is_lock_type(&typed.ty),
@@ -108,9 +69,18 @@ impl Walker<'_> {
         let name = chain::name(pat)?;
         known.or_else(|| is_new.then(|| self.local_lock(&name)))
     }
+
+    fn local_lock(&mut self, name: &str) -> Place {
+        let id = self.id();
+        Place {
+            text: name.to_owned(),
+            key: Some(format!("{name}#{id}")),
+            field: None,
+        }
+    }
 }
 
-fn is_wild(pat: &Pat) -> bool {
+pub(super) fn is_wild(pat: &Pat) -> bool {
     match pat {
         Pat::Type(inner) => is_wild(&inner.pat),
         pat => matches!(pat, Pat::Wild(_)),

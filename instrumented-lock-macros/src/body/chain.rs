@@ -1,6 +1,7 @@
 //! What becomes of a guard in the expression that takes it.
 
-use super::lock::{self, Acquire, Mode, bare, names_of};
+use super::lock::{self, Acquire, bare, names_of};
+use super::place::Mode;
 use super::state::State;
 use syn::{Expr, ExprCall, Pat, PatIdent, UnOp};
 

@@ -2,7 +2,6 @@
 //! names may be gone after it.
 
 use super::lock::bare;
-use super::walk::Walker;
 use syn::parse::{ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
 use syn::{Expr, Macro, Token};
@@ -36,50 +35,62 @@ const SEPARATE: [&str; 8] = [
 
 const DIVERGING: [&str; 4] = ["panic", "unreachable", "todo", "unimplemented"];
 
-impl Walker<'_> {
-    pub(super) fn invocation(&mut self, invocation: &Macro) {
-        let name = invocation.path.segments.last();
-        let name = name.map_or_else(String::new, |segment| segment.ident.to_string());
+/// What is known of a macro's arguments.
+pub(super) enum Arguments {
+    /// Borrowed, and evaluated together.
+    Together(Vec<Expr>),
+    /// Borrowed, one at a time or not at all.
+    Separate(Vec<Expr>),
+    Moved(Vec<Expr>),
+    Unknown,
+}
+
+impl Arguments {
+    pub(super) fn of(invocation: &Macro) -> Self {
+        let name = name(invocation);
         let name = name.as_str();
         if BORROWING.contains(&name) {
-            self.scoped(|walker| {
-                for argument in arguments(invocation) {
-                    walker.place(value(&argument));
-                }
-            });
+            Arguments::Together(values(invocation))
         } else if SEPARATE.contains(&name) || DIVERGING.contains(&name) {
-            for argument in arguments(invocation) {
-                self.scoped(|walker| walker.place(value(&argument)));
-            }
+            Arguments::Separate(values(invocation))
         } else if name == "matches" {
-            if let Some(matched) = first(invocation) {
-                self.scoped(|walker| walker.place(&matched));
-            }
+            Arguments::Separate(first(invocation).into_iter().collect())
         } else if name == "vec" {
-            let elements = arguments(invocation);
-            self.values(&elements);
+            let elements = listed(invocation);
             if elements.is_empty() {
-                self.moved_in(&invocation.tokens);
+                Arguments::Unknown
+            } else {
+                Arguments::Moved(elements)
             }
         } else {
-            self.moved_in(&invocation.tokens);
+            Arguments::Unknown
         }
-        self.state.is_dead |= DIVERGING.contains(&name);
     }
 }
 
-fn arguments(invocation: &Macro) -> Vec<Expr> {
+/// Nothing comes after it.
+pub(super) fn diverges(invocation: &Macro) -> bool {
+    DIVERGING.contains(&name(invocation).as_str())
+}
+
+fn name(invocation: &Macro) -> String {
+    let last = invocation.path.segments.last();
+    last.map_or_else(String::new, |segment| segment.ident.to_string())
+}
+
+fn listed(invocation: &Macro) -> Vec<Expr> {
     let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
     let parsed = parser.parse2(invocation.tokens.clone());
     parsed.map_or_else(|_| Vec::new(), |list| list.into_iter().collect())
 }
 
-/// Of `name = value`, the value.
-fn value(argument: &Expr) -> &Expr {
-    match bare(argument) {
-        Expr::Assign(named) => &named.right,
-        other => other,
-    }
+/// The arguments; of `name = value`, the value.
+fn values(invocation: &Macro) -> Vec<Expr> {
+    let value = |argument| match bare(&argument) {
+        Expr::Assign(named) => Expr::clone(&named.right),
+        _ => argument,
+    };
+    listed(invocation).into_iter().map(value).collect()
 }
 
 fn first(invocation: &Macro) -> Option<Expr> {

@@ -1,11 +1,11 @@
 //! The rules for bodies, one a function: what the walk has found, unless it is allowed.
 
-use super::chain::Acquired;
-use super::lock::{Acquire, Mode};
-use super::scrutinee::Found;
+use super::finding::{Finding, Site, Unless};
+use super::lock::Acquire;
+use super::place::Mode;
+use super::scrutinee::{self, Blocks};
 use super::state::Guard;
-use super::walk::Walker;
-use super::{Finding, Site, Unless};
+use super::walker::Walker;
 use crate::message;
 use crate::rule::Rule;
 use syn::{Expr, ExprAwait, ExprMethodCall};
@@ -63,31 +63,20 @@ impl Walker<'_> {
         }
     }
 
-    /// `let _ = self.a.lock();` and a bare `self.a.lock();`. Whether that is what the expression is.
-    pub(super) fn discarded(&mut self, expr: &Expr) -> bool {
-        let Some(acquired) = self.acquired(expr) else {
-            return false;
-        };
-        if acquired.acquire.is_try {
-            return false;
-        }
-        if self.take(&acquired) {
-            let Acquire { place, call, .. } = &acquired.acquire;
-            let message = message::discarded_guard(&place.text, &call.method.to_string());
-            self.report(
-                Rule::DiscardedGuard,
-                Site::of_call(call),
-                None,
-                message,
-                None,
-            );
-        }
-        true
+    /// The lock is taken, and its guard dropped at once.
+    pub(super) fn discarded_guard(&mut self, acquire: &Acquire<'_>) {
+        let (lock, method) = (&acquire.place.text, acquire.call.method.to_string());
+        let message = message::discarded_guard(lock, &method);
+        let at = Site::of_call(acquire.call);
+        self.report(Rule::DiscardedGuard, at, None, message, None);
     }
 
     /// The guard in a scrutinee lives through blocks that do not need it.
-    pub(super) fn scrutinee_guard(&mut self, found: &Found<'_>) {
-        let Acquired { acquire, .. } = &found.guard;
+    pub(super) fn scrutinee_guard(&mut self, scrutinee: &Expr, blocks: &Blocks<'_>) {
+        let Some(found) = scrutinee::find(scrutinee, blocks, self) else {
+            return;
+        };
+        let acquire = &found.guard.acquire;
         if found.is_needless || self.settings.denied.has(Rule::ScrutineeGuard) {
             let message = message::scrutinee_guard(&acquire.place.text, found.is_needless);
             let at = Site::of_call(acquire.call);

@@ -2,7 +2,7 @@
 
 use super::chain::Acquired;
 use super::lock::{bare, names_of};
-use super::walk::Walker;
+use super::walker::Walker;
 use syn::{Arm, Block, Expr, ExprMethodCall, Stmt, UnOp};
 
 /// The blocks through which the guard lives.

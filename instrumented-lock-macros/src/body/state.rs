@@ -1,8 +1,8 @@
 //! What is known at one point of a body: the guards that are certainly alive, and what the names in
 //! scope stand for.
 
-use super::Site;
-use super::lock::{Mode, Place};
+use super::finding::Site;
+use super::place::{Mode, Place};
 use crate::rule::Rules;
 
 #[derive(Clone)]
@@ -159,6 +159,12 @@ impl State {
             if name.binding != same.binding {
                 name.binding = Binding::Other;
             }
+        }
+    }
+
+    pub(super) fn join_all(&mut self, others: impl IntoIterator<Item = Self>) {
+        for other in others {
+            self.join(other);
         }
     }
 }

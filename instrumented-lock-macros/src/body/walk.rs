@@ -1,55 +1,21 @@
-//! The walk through statements and expressions.
+//! The walk through statements and expressions, as the program would go: where one leads into the
+//! other, it is all one.
 
+use super::bind::{self, Initial};
 use super::chain::{self, Acquired};
 use super::lock::{self, bare};
-use super::scrutinee;
-use super::{Binding, Finding, Rules, Settings, Site, State};
-use crate::attr::{Options, Place as Where};
+use super::macros::{self, Arguments};
+use super::scrutinee::Blocks;
+use super::state::{Binding, Guard, State};
+use super::walker::Walker;
+use crate::attr::{Options, Place as Where, is_lock};
 use crate::item_attrs::attributes;
-use proc_macro2::{TokenStream, TokenTree};
-use quote::ToTokens;
-use std::collections::HashSet;
-use syn::visit::{self, Visit};
-use syn::{BinOp, Block, Expr, ExprCall, ExprMethodCall, Item, Local, Pat, PatIdent, Stmt, Type};
+use syn::{
+    BinOp, Block, Expr, ExprCall, ExprForLoop, ExprIf, ExprLet, ExprMatch, ExprMethodCall,
+    ExprWhile, Item, Label, Lifetime, Local, Macro, Pat, Stmt,
+};
 
-pub(super) struct Walker<'a> {
-    pub(super) settings: Settings<'a>,
-    pub(super) state: State,
-    pub(super) findings: Vec<Finding>,
-    /// On the statements around this point.
-    pub(super) allowed: Rules,
-    pub(super) loops: Vec<super::flow::Target>,
-    pub(super) has_locked: bool,
-    /// Methods of `self` that are called.
-    pub(super) calls: HashSet<String>,
-    /// Guards that a closure takes along.
-    captured: Vec<u32>,
-    /// Guards whose life across an `.await` has been reported.
-    pub(super) awaited: HashSet<u32>,
-    next_id: u32,
-}
-
-impl<'a> Walker<'a> {
-    pub(super) fn new(settings: Settings<'a>) -> Self {
-        Walker {
-            settings,
-            state: State::default(),
-            findings: Vec::new(),
-            allowed: Rules::default(),
-            loops: Vec::new(),
-            has_locked: false,
-            calls: HashSet::new(),
-            captured: Vec::new(),
-            awaited: HashSet::new(),
-            next_id: 0,
-        }
-    }
-
-    pub(super) fn id(&mut self) -> u32 {
-        self.next_id += 1;
-        self.next_id
-    }
-
+impl Walker<'_> {
     pub(super) fn block(&mut self, block: &Block) {
         self.state.enter();
         for stmt in &block.stmts {
@@ -64,10 +30,7 @@ impl<'a> Walker<'a> {
     fn stmt(&mut self, stmt: &Stmt) {
         let attrs = attributes(stmt);
         let mut options = Options::new(Where::Statement);
-        for attribute in attrs
-            .iter()
-            .filter(|attribute| attribute.path().is_ident("lock"))
-        {
+        for attribute in attrs.iter().filter(|attribute| is_lock(attribute)) {
             options.read_attribute(attribute);
         }
         let around = self.allowed;
@@ -79,7 +42,9 @@ impl<'a> Walker<'a> {
         let before = is_conditional.then(|| self.state.clone());
         match stmt {
             Stmt::Local(local) => self.local(local),
-            Stmt::Item(Item::Fn(function)) => self.function(&function.block),
+            Stmt::Item(Item::Fn(function)) => {
+                self.apart(State::default(), |walker| walker.block(&function.block));
+            }
             Stmt::Item(Item::Static(item)) => {
                 // Any other is what its name says: a static.
                 if !lock::is_lock_type(&item.ty) {
@@ -122,8 +87,81 @@ impl<'a> Walker<'a> {
         self.bind(&local.pat, binding);
     }
 
+    /// Walks the initializer of a `let`.
+    fn initial(&mut self, pat: &Pat, expr: &Expr) -> Initial {
+        if let Some(acquired) = self.acquired(expr) {
+            let is_bound = if acquired.is_wrapped || !acquired.acquire.is_try {
+                chain::unwrapped_name(pat).is_some()
+            } else {
+                false
+            };
+            let is_bound = is_bound || !acquired.is_wrapped && chain::name(pat).is_some();
+            if bind::is_wild(pat) && self.discarded(expr) || !self.take(&acquired) || !is_bound {
+                return Initial::Other;
+            }
+            return Initial::Guard(self.held_apart(&acquired));
+        }
+        if let Some(inner) = chain::extended(expr)
+            && let Some(acquired) = self.acquired(inner)
+            && !acquired.is_wrapped
+        {
+            if !self.take(&acquired) {
+                return Initial::Other;
+            }
+            return Initial::Extended(self.held_apart(&acquired));
+        }
+        if chain::name(pat).is_none() {
+            self.value(expr);
+            return Initial::Other;
+        }
+        if let Some(guard) = self.same_guard(expr) {
+            return Initial::Guard(guard);
+        }
+        let lock = self.lock_of(pat, expr);
+        self.value(expr);
+        lock.map_or(Initial::Other, Initial::Lock)
+    }
+
+    /// A guard under a new name, or with another type.
+    fn same_guard(&mut self, expr: &Expr) -> Option<Guard> {
+        let (source, mode) = chain::transformed(expr).unwrap_or((expr, None));
+        let mut guard = if let Some(acquired) = self.acquired(source) {
+            if acquired.is_wrapped || !self.take(&acquired) {
+                return None;
+            }
+            self.held_apart(&acquired)
+        } else {
+            let name = chain::local(source)?;
+            let Some(Binding::Guard(id)) = self.state.binding(&name) else {
+                return None;
+            };
+            let guard = self.state.take(*id)?;
+            self.state.assign(&name, &Binding::Other);
+            guard
+        };
+        guard.mode = mode.unwrap_or(guard.mode);
+        if let Expr::Call(call) = bare(expr) {
+            self.values(call.args.iter().skip(1));
+        }
+        Some(guard)
+    }
+
+    /// `let _ = self.a.lock();` and a bare `self.a.lock();`. Whether that is what the expression is.
+    fn discarded(&mut self, expr: &Expr) -> bool {
+        let Some(acquired) = self.acquired(expr) else {
+            return false;
+        };
+        if acquired.acquire.is_try {
+            return false;
+        }
+        if self.take(&acquired) {
+            self.discarded_guard(&acquired.acquire);
+        }
+        true
+    }
+
     /// The guard is taken, unless that is a mistake; it is not held yet.
-    pub(super) fn take(&mut self, acquired: &Acquired<'_>) -> bool {
+    fn take(&mut self, acquired: &Acquired<'_>) -> bool {
         let call = acquired.acquire.call;
         self.place(&call.receiver);
         for argument in &call.args {
@@ -133,26 +171,9 @@ impl<'a> Walker<'a> {
         self.may_take(&acquired.acquire)
     }
 
-    pub(super) fn acquired<'e>(&self, expr: &'e Expr) -> Option<Acquired<'e>> {
-        let found = chain::acquired(expr, &self.state, self.settings.is_poisoning)?;
-        let is_other = self.settings.others.contains(&found.acquire.place.text);
-        (!is_other).then_some(found)
-    }
-
-    /// Holds the guard as a temporary, or until the end of the scope.
-    pub(super) fn hold(&mut self, acquired: &Acquired<'_>) -> u32 {
-        let id = self.id();
-        let lock::Acquire {
-            place, mode, call, ..
-        } = &acquired.acquire;
-        let at = Site::of_call(call);
-        self.state.hold(id, place.clone(), *mode, at, self.allowed);
-        id
-    }
-
     /// An expression that is used where it stands: a receiver, what a field is of, an operand of
     /// `*` and `&`. A guard in it is a temporary.
-    pub(super) fn place(&mut self, expr: &Expr) {
+    fn place(&mut self, expr: &Expr) {
         if let Some(acquired) = self.acquired(expr) {
             let is_certain = !(acquired.is_wrapped && acquired.acquire.is_try);
             if self.take(&acquired) && is_certain {
@@ -175,7 +196,7 @@ impl<'a> Walker<'a> {
     }
 
     /// An expression whose value goes elsewhere.
-    pub(super) fn value(&mut self, expr: &Expr) {
+    fn value(&mut self, expr: &Expr) {
         if let Some(acquired) = self.acquired(expr) {
             self.take(&acquired);
             return;
@@ -234,7 +255,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    pub(super) fn values<'e>(&mut self, exprs: impl IntoIterator<Item = &'e Expr>) {
+    fn values<'e>(&mut self, exprs: impl IntoIterator<Item = &'e Expr>) {
         for expr in exprs {
             self.value(expr);
         }
@@ -260,6 +281,24 @@ impl<'a> Walker<'a> {
             function => self.place(function),
         }
         self.values(&call.args);
+    }
+
+    fn invocation(&mut self, invocation: &Macro) {
+        match Arguments::of(invocation) {
+            Arguments::Together(arguments) => self.scoped(|walker| {
+                for argument in &arguments {
+                    walker.place(argument);
+                }
+            }),
+            Arguments::Separate(arguments) => {
+                for argument in &arguments {
+                    self.scoped(|walker| walker.place(argument));
+                }
+            }
+            Arguments::Moved(arguments) => self.values(&arguments),
+            Arguments::Unknown => self.moved_in(&invocation.tokens),
+        }
+        self.state.is_dead |= macros::diverges(invocation);
     }
 
     /// The body runs at once, without the guard.
@@ -297,16 +336,6 @@ impl<'a> Walker<'a> {
         self.state.assign(&name, &binding);
     }
 
-    /// Another lock is in that place from now on.
-    fn forget_locks_in(&mut self, left: &Expr) {
-        if let Some(key) = lock::place(left, &self.state).and_then(|place| place.key) {
-            self.state.guards.retain(|guard| {
-                let held = guard.place.key.as_deref();
-                !held.is_some_and(|held| held.starts_with(&key))
-            });
-        }
-    }
-
     fn binary(&mut self, left: &Expr, op: &BinOp, right: &Expr) {
         if matches!(op, BinOp::And(_) | BinOp::Or(_)) {
             self.scoped(|walker| walker.value(left));
@@ -318,98 +347,203 @@ impl<'a> Walker<'a> {
             self.place(right);
         }
     }
+}
 
-    pub(super) fn scoped(&mut self, walk: impl FnOnce(&mut Self)) {
-        self.state.enter();
-        walk(self);
-        self.state.leave();
-    }
-
-    /// A closure or an `async` block: nothing is held in it but what it takes itself.
-    fn later(&mut self, tokens: &impl ToTokens, is_move: bool, walk: impl FnOnce(&mut Self)) {
-        let inside = self.state.of_closure();
-        let around = std::mem::replace(&mut self.state, inside);
-        let loops = std::mem::take(&mut self.loops);
-        self.scoped(walk);
-        self.state = around;
-        self.loops = loops;
-        if is_move {
-            self.moved_in(&tokens.to_token_stream());
-        }
-        for id in self.captured.clone() {
-            self.state.forget(id);
-        }
-    }
-
-    /// A function in this function.
-    fn function(&mut self, body: &Block) {
-        let around = std::mem::take(&mut self.state);
-        let loops = std::mem::take(&mut self.loops);
-        self.block(body);
-        self.state = around;
-        self.loops = loops;
-    }
-
-    /// The value of a variable goes elsewhere: dropped, stored, returned.
-    pub(super) fn moved(&mut self, name: &str) {
-        match self.state.binding(name) {
-            Some(Binding::Guard(id)) => {
-                let id = *id;
-                self.state.forget(id);
+/// Branches and loops: what holds where paths meet again.
+impl Walker<'_> {
+    fn flow(&mut self, expr: &Expr) {
+        match expr {
+            Expr::Block(block) => match &block.label {
+                Some(label) => self.labelled(label, &block.block),
+                None => self.block(&block.block),
+            },
+            Expr::Unsafe(block) => self.block(&block.block),
+            Expr::Const(block) => self.block(&block.block),
+            Expr::TryBlock(block) => {
+                // `?` leaves it early: any guard may have been dropped or not.
+                let before = self.state.clone();
+                self.block(&block.block);
+                self.state.join(before);
             }
-            Some(Binding::Captured(id)) => self.captured.push(*id),
+            Expr::If(branch) => self.branch(branch),
+            Expr::Match(branches) => self.branches(branches),
+            Expr::While(repeat) => self.repeat_while(repeat),
+            Expr::ForLoop(repeat) => self.repeat_for(repeat),
+            Expr::Loop(repeat) => {
+                self.enter_loop(repeat.label.as_ref());
+                self.block(&repeat.body);
+                let paths = self.loops.leave();
+                self.state.is_dead = true;
+                self.state.join_all(paths.breaks);
+            }
+            Expr::Break(leave) => {
+                self.values(leave.expr.as_deref());
+                self.jump(leave.label.as_ref(), true);
+            }
+            Expr::Continue(next) => self.jump(next.label.as_ref(), false),
+            Expr::Return(leave) => {
+                self.values(leave.expr.as_deref());
+                self.state.is_dead = true;
+            }
             _ => {}
         }
     }
 
-    /// Any variable in the tokens may be moved.
-    pub(super) fn moved_in(&mut self, tokens: &TokenStream) {
-        for token in tokens.clone() {
-            match token {
-                TokenTree::Ident(ident) => self.moved(&ident.to_string()),
-                TokenTree::Group(group) => self.moved_in(&group.stream()),
-                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+    fn labelled(&mut self, label: &Label, block: &Block) {
+        self.loops.enter(Some(label), true, self.state.depth());
+        self.block(block);
+        let paths = self.loops.leave();
+        self.state.join_all(paths.breaks);
+    }
+
+    fn jump(&mut self, label: Option<&Lifetime>, is_break: bool) {
+        self.loops.jump(label, is_break, self.state.clone());
+        self.state.is_dead = true;
+    }
+
+    fn branch(&mut self, branch: &ExprIf) {
+        self.state.enter();
+        self.condition(&branch.cond, &Blocks::Then(&branch.then_branch));
+        let mut otherwise = self.state.clone();
+        self.block(&branch.then_branch);
+        self.state.leave();
+        // What the condition holds is dropped before `else` from edition 2024 on. Earlier editions
+        // hold it longer: there, a mistake goes unseen.
+        otherwise.leave();
+        let then = std::mem::replace(&mut self.state, otherwise);
+        if let Some((_, expr)) = &branch.else_branch {
+            self.scoped(|walker| walker.value(expr));
+        }
+        self.state.join(then);
+    }
+
+    /// The condition of `if` and `while`: what a `let` in it takes lives through the block.
+    fn condition(&mut self, expr: &Expr, blocks: &Blocks<'_>) {
+        match bare(expr) {
+            Expr::Binary(chain) if matches!(chain.op, BinOp::And(_)) => {
+                self.condition(&chain.left, blocks);
+                self.condition(&chain.right, blocks);
             }
+            Expr::Let(binding) => {
+                self.scrutinee_guard(&binding.expr, blocks);
+                self.let_condition(binding);
+            }
+            other => self.scoped(|walker| walker.value(other)),
         }
     }
 
-    pub(super) fn bind_argument(&mut self, pat: &Pat, ty: &Type) {
-        match chain::name(pat) {
-            Some(name) if lock::is_lock_type(ty) => {
-                let place = self.local_lock(&name);
-                self.state.bind(name, Binding::Lock(place));
+    fn let_condition(&mut self, binding: &ExprLet) {
+        let is_guard = self.scrutinee(&binding.expr, Some(&binding.pat));
+        if !is_guard {
+            self.bind_other(&binding.pat);
+        }
+    }
+
+    /// Walks the expression that is matched; whether it became the pattern's guard.
+    fn scrutinee(&mut self, expr: &Expr, pat: Option<&Pat>) -> bool {
+        if let Some(acquired) = self.acquired(expr) {
+            if !self.take(&acquired) {
+                return false;
+            }
+            let name = pat.and_then(|pat| {
+                let whole = chain::name(pat).filter(|_| !acquired.is_wrapped);
+                whole.or_else(|| chain::unwrapped_name(pat))
+            });
+            if let Some(name) = name {
+                let id = self.hold(&acquired);
+                self.state.bind(name, Binding::Guard(id));
+                return true;
+            }
+            if !acquired.is_wrapped && !acquired.acquire.is_try {
+                self.hold(&acquired);
+            }
+        } else if chain::local(expr).is_some() {
+            self.value(expr);
+        } else {
+            self.place(expr);
+        }
+        false
+    }
+
+    fn branches(&mut self, branches: &ExprMatch) {
+        let blocks = Blocks::Arms(&branches.arms);
+        self.scrutinee_guard(&branches.expr, &blocks);
+        let guard = self
+            .acquired(&branches.expr)
+            .filter(|found| found.is_wrapped);
+        let is_wrapped = guard.is_some();
+        // Which arm has the guard is up to its pattern; none has it where it must not be taken.
+        let guard = guard.filter(|guard| self.take(guard));
+        if !is_wrapped {
+            self.scrutinee(&branches.expr, None);
+        }
+        let before = self.state.clone();
+        self.state.is_dead = true;
+        for arm in &branches.arms {
+            let joined = std::mem::replace(&mut self.state, before.clone());
+            self.state.enter();
+            self.arm_pattern(&arm.pat, guard.as_ref());
+            self.value(&arm.body);
+            self.state.leave();
+            self.state.join(joined);
+        }
+        if branches.arms.is_empty() {
+            self.state = before;
+            self.state.is_dead = true;
+        }
+    }
+
+    fn arm_pattern(&mut self, pat: &Pat, guard: Option<&Acquired<'_>>) {
+        let (pat, condition) = match pat {
+            Pat::Guard(guarded) => (&*guarded.pat, Some(&guarded.guard)),
+            pat => (pat, None),
+        };
+        match (chain::unwrapped_name(pat), guard) {
+            (Some(name), Some(guard)) => {
+                let id = self.hold(guard);
+                self.state.bind(name, Binding::Guard(id));
             }
             _ => self.bind_other(pat),
         }
-    }
-
-    pub(super) fn local_lock(&mut self, name: &str) -> lock::Place {
-        let id = self.id();
-        lock::Place {
-            text: name.to_owned(),
-            key: Some(format!("{name}#{id}")),
-            field: None,
+        if let Some(condition) = condition {
+            self.condition(condition, &Blocks::None);
         }
     }
 
-    /// All names in the pattern stand for nothing of interest.
-    pub(super) fn bind_other(&mut self, pat: &Pat) {
-        struct Names<'s>(&'s mut State);
-
-        impl Visit<'_> for Names<'_> {
-            fn visit_pat_ident(&mut self, pat: &PatIdent) {
-                self.0.bind(pat.ident.to_string(), Binding::Other);
-                visit::visit_pat_ident(self, pat);
-            }
-        }
-
-        Names(&mut self.state).visit_pat(pat);
+    fn enter_loop(&mut self, label: Option<&Label>) {
+        self.loops.enter(label, false, self.state.depth());
     }
 
-    /// What the scrutinee's temporaries cost the blocks, and the walk through it.
-    pub(super) fn scrutinized(&mut self, expr: &Expr, blocks: &scrutinee::Blocks<'_>) {
-        if let Some(found) = scrutinee::find(expr, blocks, self) {
-            self.scrutinee_guard(&found);
-        }
+    fn repeat_while(&mut self, repeat: &ExprWhile) {
+        self.enter_loop(repeat.label.as_ref());
+        self.state.enter();
+        self.condition(&repeat.cond, &Blocks::Repeated);
+        let mut otherwise = self.state.clone();
+        self.block(&repeat.body);
+        self.state.leave();
+        otherwise.leave();
+        self.after_loop(otherwise);
+    }
+
+    fn repeat_for(&mut self, repeat: &ExprForLoop) {
+        self.scrutinee_guard(&repeat.expr, &Blocks::Iterated);
+        self.state.enter();
+        self.scrutinee(&repeat.expr, None);
+        self.enter_loop(repeat.label.as_ref());
+        let otherwise = self.state.clone();
+        self.state.enter();
+        self.bind_other(&repeat.pat);
+        self.block(&repeat.body);
+        self.state.leave();
+        self.after_loop(otherwise);
+        self.state.leave();
+    }
+
+    /// After a loop that may end before or after any iteration.
+    fn after_loop(&mut self, before: State) {
+        let paths = self.loops.leave();
+        self.state.join(before);
+        self.state.join_all(paths.breaks);
+        self.state.join_all(paths.continues);
     }
 }
