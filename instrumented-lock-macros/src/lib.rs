@@ -3,6 +3,7 @@
 //! Parse (`ast`, `attr`, `types`), validate (`lint`), expand (`expand`); on any error `fallback`
 //! emits the item as it was, and all errors. An `impl` or a function (`code`) is walked by `body`, and
 //! `refusal` makes errors of what that finds. Every text a user may read is in `message`.
+//! Which of them may use which is in `.ci/layers.txt`.
 
 mod ast;
 mod attr;
