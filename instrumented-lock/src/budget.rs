@@ -59,9 +59,10 @@
 //! Nothing is counted: all counts are 0, names are not checked, and assertions hold.
 
 use crate::class::LockClass;
+use crate::mode::Mode;
+use crate::notes::{Note, Notes, Taking};
 use crate::registry;
 use crate::snapshot::{Location, named};
-use crate::stats::{Mode, Note, Notes, Taking};
 use std::fmt;
 use std::ptr;
 use std::sync::Arc;

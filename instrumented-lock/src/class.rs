@@ -1,70 +1,14 @@
-//! Lock classes: what locks are grouped by, and how a lock knows its own.
-//!
-//! A class is named where it is declared: by `#[instrumented]`, or, for a lock that nobody
-//! annotated, by the line that creates it. All statistics belong to classes, which the program
-//! text bounds; a lock itself carries one word, the [`ClassCell`].
+//! Lock classes: groups of locks that share a name and their figures.
 
-use crate::clock;
-use crate::registry;
-use crate::settings::HoldTiming;
-use crate::stats::slot::Thread;
-use crate::stats::{ClassStats, Timing};
+use crate::lock_kind::LockKind;
+use crate::settings::{self, HoldTiming};
+use crate::stats::{ClassStats, Thread};
+use crate::{brief, clock};
+use parking_lot::Mutex;
 use std::fmt;
-use std::marker::PhantomData;
-use std::panic::Location;
-use std::ptr;
+use std::panic::{Location, RefUnwindSafe};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
-
-/// What kind of lock a class is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-#[repr(u8)]
-pub enum LockKind {
-    /// Declared through a type alias, and none of its locks has been used yet.
-    Unknown = 0,
-    /// [`Mutex`](crate::Mutex).
-    Mutex = 1,
-    /// [`RwLock`](crate::RwLock).
-    RwLock = 2,
-    /// [`FairMutex`](crate::FairMutex).
-    FairMutex = 3,
-    /// [`ReentrantMutex`](crate::ReentrantMutex).
-    ReentrantMutex = 4,
-    /// [`RecursiveRwLock`](crate::RecursiveRwLock).
-    RecursiveRwLock = 5,
-    /// [`Condvar`](crate::Condvar).
-    Condvar = 6,
-}
-
-impl LockKind {
-    fn from_u8(kind: u8) -> Self {
-        match kind {
-            1 => LockKind::Mutex,
-            2 => LockKind::RwLock,
-            3 => LockKind::FairMutex,
-            4 => LockKind::ReentrantMutex,
-            5 => LockKind::RecursiveRwLock,
-            6 => LockKind::Condvar,
-            _ => LockKind::Unknown,
-        }
-    }
-}
-
-impl fmt::Display for LockKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            LockKind::Unknown => "unused",
-            LockKind::Mutex => "Mutex",
-            LockKind::RwLock => "RwLock",
-            LockKind::FairMutex => "FairMutex",
-            LockKind::ReentrantMutex => "ReentrantMutex",
-            LockKind::RecursiveRwLock => "RecursiveRwLock",
-            LockKind::Condvar => "Condvar",
-        })
-    }
-}
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// What `#[instrumented]` says of a class, in a `static` beside the item: small, because the compiler
 /// evaluates every one. The class is made when one of its locks is first used, or when the registry
@@ -98,62 +42,73 @@ impl Declaration {
 ///
 /// Declared by `#[instrumented]`, or made at the first use of a lock that nobody annotated.
 /// [`registry::classes`](crate::registry::classes) lists them all.
+#[repr(C)]
 pub struct LockClass {
+    pub(crate) stats: ClassStats,
     name: &'static str,
     declared_at: &'static Location<'static>,
     rank: Option<u32>,
     kind: AtomicU8,
     /// What the locks of the class record; see [`OFF`] and what follows it.
     state: AtomicU8,
-    pub(crate) stats: ClassStats,
+    own: Mutex<OwnSettings>,
 }
 
+// Settings are whole after a panic.
+impl RefUnwindSafe for LockClass {}
+
 /// Its locks are not observed.
-pub(crate) const OFF: u8 = 1;
+const OFF: u8 = 1;
 /// Everything is recorded, and stamps are plain reads of the counter: what the fast path is for.
-pub(crate) const EXACT: u8 = 2;
+const EXACT: u8 = 2;
 /// The same, but all lines are one.
-pub(crate) const WITHOUT_SITES: u8 = 3;
+const WITHOUT_LINES: u8 = 3;
 /// Anything else that is observed: this, plus the binary logarithm of how many holds one that is
 /// timed stands for, plus [`ALL_LINES_ONE`] where that is so.
 const OTHERWISE: u8 = 0x20;
 const SHIFT: u8 = 0x1f;
 const ALL_LINES_ONE: u8 = 0x40;
 /// Together with any of these: somebody measures acquisitions, whatever is recorded. No state with it
-/// is one of the fast path.
+/// is that of the fast path.
 const MEASURED: u8 = 0x80;
 
-/// What the locks of a class record.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Recording {
-    pub(crate) timing: HoldTiming,
-    pub(crate) call_sites: bool,
+/// How a hold is recorded. Decided when it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timing {
+    /// Its time is measured.
+    Exact,
+    /// Its time is measured and stands for 2^this holds.
+    ForMany(u8),
+    /// It is counted only.
+    Untimed,
 }
 
 /// What the class's own settings say; `None` is what holds for all classes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct OwnSettings {
-    pub(crate) is_off: bool,
-    pub(crate) timing: Option<HoldTiming>,
-    pub(crate) call_sites: Option<bool>,
+struct OwnSettings {
+    is_off: bool,
+    timing: Option<HoldTiming>,
+    call_sites: Option<bool>,
 }
 
 impl LockClass {
-    /// A class that records nothing until it is [told to](Self::switch).
     pub(crate) fn new(
         name: &'static str,
         kind: LockKind,
         declared_at: &'static Location<'static>,
         rank: Option<u32>,
     ) -> Self {
-        LockClass {
+        let class = LockClass {
+            stats: ClassStats::new(),
             name,
             declared_at,
             rank,
             kind: AtomicU8::new(kind as u8),
             state: AtomicU8::new(OFF),
-            stats: ClassStats::new(),
-        }
+            own: Mutex::new(OwnSettings::default()),
+        };
+        class.apply_settings();
+        class
     }
 
     /// The name in reports: module path, item and field, or the name given with `#[lock(name)]`;
@@ -178,52 +133,127 @@ impl LockClass {
         self.rank
     }
 
-    /// A lock of this class knows its kind even where the declaration could not.
-    pub(crate) fn set_kind(&self, kind: LockKind) {
+    /// A lock of this class is used for the first time, and knows its kind even where the declaration
+    /// could not. Before its first acquisition.
+    pub(crate) fn first_use(&self, kind: LockKind) {
+        clock::start();
+        let known = self.kind();
         // The raw mutex inside a reentrant one knows itself as a mutex.
-        if self.kind() != LockKind::ReentrantMutex || kind != LockKind::Mutex {
+        let is_inside = known == LockKind::ReentrantMutex && kind == LockKind::Mutex;
+        if known != kind && !is_inside {
             self.kind.store(kind as u8, Ordering::Relaxed);
         }
     }
 
     /// Turns recording on or off for this class alone. Off for all, in the
     /// [registry](crate::registry::set_enabled), is off for each.
-    pub fn set_enabled(&'static self, enabled: bool) {
-        registry::change_own(self, |own| own.is_off = !enabled);
+    pub fn set_enabled(&self, enabled: bool) {
+        self.change(|own| own.is_off = !enabled);
     }
 
     /// Sets which holds of this class are timed; `None` goes back to what holds for
     /// [all](crate::registry::set_hold_timing).
-    pub fn set_hold_timing(&'static self, timing: Option<HoldTiming>) {
-        registry::change_own(self, |own| own.timing = timing);
+    pub fn set_hold_timing(&self, timing: Option<HoldTiming>) {
+        self.change(|own| own.timing = timing);
     }
 
     /// Tells the lines apart that take locks of this class, or not; `None` goes back to what holds
     /// for [all](crate::registry::set_call_sites).
-    pub fn set_call_sites(&'static self, call_sites: Option<bool>) {
-        registry::change_own(self, |own| own.call_sites = call_sites);
+    pub fn set_call_sites(&self, call_sites: Option<bool>) {
+        self.change(|own| own.call_sites = call_sites);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut OwnSettings)) {
+        change(&mut brief::lock(&self.own));
+        self.apply_settings();
+    }
+
+    /// Keeps the class's own settings as they are, whoever wants to change them, until
+    /// [`let_go_of_settings`](Self::let_go_of_settings).
+    pub(crate) fn hold_settings(&self) {
+        std::mem::forget(brief::lock(&self.own));
+    }
+
+    /// Undoes [`hold_settings`](Self::hold_settings).
+    ///
+    /// # Safety
+    ///
+    /// The calling thread has called it, once more than this.
+    pub(crate) unsafe fn let_go_of_settings(&self) {
+        // SAFETY: it has the lock, and has forgotten the guard.
+        unsafe { self.own.force_unlock(brief::state()) };
+    }
+
+    /// Settings may have changed, or how the clock is read.
+    pub(crate) fn apply_settings(&self) {
+        // Held until the state is stored: of two changes the later one's is kept.
+        let own = brief::lock(&self.own);
+        let settings = settings::current();
+        let timing = own.timing.unwrap_or(settings.timing).shift();
+        let call_sites = own.call_sites.unwrap_or(settings.call_sites);
+        let state = if settings.is_off || own.is_off {
+            OFF
+        } else if timing == 0 && clock::is_plain_counter() {
+            if call_sites { EXACT } else { WITHOUT_LINES }
+        } else {
+            OTHERWISE + timing + if call_sites { 0 } else { ALL_LINES_ONE }
+        };
+        let measured = if settings.measurements > 0 {
+            MEASURED
+        } else {
+            0
+        };
+        self.state.store(state | measured, Ordering::Relaxed);
     }
 
     #[inline(always)]
-    pub(crate) fn state(&self) -> u8 {
-        // Relaxed, here and below: a switch takes effect soon, not at once; nothing else hangs on
-        // it.
+    fn state(&self) -> u8 {
+        // Relaxed: a switch takes effect soon, not at once; nothing else hangs on it.
         self.state.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is nothing to find out before a hold is recorded.
+    #[inline(always)]
+    pub(crate) fn is_exact(&self) -> bool {
+        self.state() == EXACT
+    }
+
+    /// Whether there is nothing to do but to acquire.
+    #[inline(always)]
+    pub(crate) fn is_off(&self) -> bool {
+        self.state() == OFF
+    }
+
+    /// Whether all there is to find out is that lines are not told apart.
+    #[inline(always)]
+    pub(crate) fn is_exact_without_lines(&self) -> bool {
+        self.state() == WITHOUT_LINES
+    }
+
+    /// Where not all holds are timed, whether this one is passed over and only counted, and then whether
+    /// its line counts; where that is as easily said.
+    #[inline(always)]
+    pub(crate) fn passes_over(&self, thread: &Thread) -> Option<bool> {
+        let state = self.state();
+        let shift = state & SHIFT;
+        let is_sampled = (OTHERWISE..MEASURED).contains(&state) && shift > 0;
+        (is_sampled && thread.sampling.passes_over(shift)).then_some(state & ALL_LINES_ONE == 0)
     }
 
     /// Whether its locks are observed.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
-        self.state() & !MEASURED > OFF
+        self.state() & !MEASURED != OFF
     }
 
     /// How to record the hold that starts now, and whether its line counts; `None` where the locks
     /// are not observed.
+    #[inline]
     pub(crate) fn recording(&self, thread: &Thread) -> Option<(Timing, bool)> {
         let state = self.state() & !MEASURED;
         let shift = match state {
             OFF => return None,
-            EXACT | WITHOUT_SITES => 0,
+            EXACT | WITHOUT_LINES => 0,
             more => more & SHIFT,
         };
         let timing = match shift {
@@ -231,38 +261,23 @@ impl LockClass {
             shift if thread.sampling.one_in(shift) => Timing::ForMany(shift),
             _ => Timing::Untimed,
         };
-        Some((timing, state != WITHOUT_SITES && state & ALL_LINES_ONE == 0))
+        Some((timing, tells_lines(state)))
     }
 
-    /// Where not all holds are timed, the binary logarithm of how many one stands for, and whether
-    /// lines count.
-    #[inline(always)]
-    pub(crate) fn sampled(&self) -> Option<(u8, bool)> {
-        let state = self.state();
-        ((OTHERWISE..MEASURED).contains(&state) && state & SHIFT > 0)
-            .then_some((state & SHIFT, state & ALL_LINES_ONE == 0))
+    /// Whether lines are told apart.
+    pub(crate) fn tells_lines(&self) -> bool {
+        tells_lines(self.state() & !MEASURED)
     }
 
-    /// Whether acquisitions are [noted](crate::stats::note).
+    /// Whether acquisitions are [noted](crate::notes::note).
+    #[inline]
     pub(crate) fn is_measured(&self) -> bool {
         self.state() & MEASURED != 0
     }
+}
 
-    pub(crate) fn switch(&self, recording: Option<Recording>, is_measured: bool) {
-        let state = match recording {
-            None => OFF,
-            Some(Recording { timing, call_sites }) => {
-                match (timing.shift(), call_sites, clock::is_plain_counter()) {
-                    (0, true, true) => EXACT,
-                    (0, false, true) => WITHOUT_SITES,
-                    (shift, true, _) => OTHERWISE + shift,
-                    (shift, false, _) => OTHERWISE + shift + ALL_LINES_ONE,
-                }
-            }
-        };
-        let measured = if is_measured { MEASURED } else { 0 };
-        self.state.store(state | measured, Ordering::Relaxed);
-    }
+fn tells_lines(state: u8) -> bool {
+    state != WITHOUT_LINES && state & ALL_LINES_ONE == 0
 }
 
 impl fmt::Debug for LockClass {
@@ -319,105 +334,3 @@ pub trait Instrumentable<C> {
 pub struct Declarations(pub &'static [&'static Declaration]);
 
 inventory::collect!(Declarations);
-
-/// Which class a lock belongs to, in one word.
-///
-/// | low bits | the rest of the word |
-/// |---|---|
-/// | `DECLARED` | a [`Declaration`]; this lock has not been used yet |
-/// | `SITE` | the [`Location`] of the creation; this lock has not been used yet |
-/// | none | a [`LockClass`]; the lock counts among its instances |
-///
-/// A word never changes again once its low bits are gone.
-pub(crate) struct ClassCell {
-    word: AtomicPtr<()>,
-    /// What the word points to is shared and never freed.
-    points_to: PhantomData<&'static (Declaration, Location<'static>, LockClass)>,
-}
-
-const DECLARED: usize = 1;
-const SITE: usize = 2;
-const TAGS: usize = DECLARED | SITE;
-const _: () = assert!(align_of::<Declaration>() > TAGS && align_of::<Location<'static>>() > TAGS);
-const _: () = assert!(align_of::<LockClass>() > TAGS);
-
-impl ClassCell {
-    pub(crate) const fn declared(declaration: &'static Declaration) -> Self {
-        let declaration = ptr::from_ref(declaration).cast_mut().cast::<()>();
-        Self::from_word(declaration.wrapping_byte_add(DECLARED))
-    }
-
-    pub(crate) const fn site(location: &'static Location<'static>) -> Self {
-        let location = ptr::from_ref(location).cast_mut().cast::<()>();
-        Self::from_word(location.wrapping_byte_add(SITE))
-    }
-
-    const fn from_word(word: *mut ()) -> Self {
-        ClassCell {
-            word: AtomicPtr::new(word),
-            points_to: PhantomData,
-        }
-    }
-
-    /// The class, where this lock has been used before.
-    #[inline(always)]
-    pub(crate) fn resolved(&self) -> Option<&'static LockClass> {
-        // Acquire: pairs with the exchange in `resolve`, after which the class is complete.
-        let word = self.word.load(Ordering::Acquire);
-        if word.addr() & TAGS != 0 {
-            return None;
-        }
-        // SAFETY: without a tag the word is a `&'static LockClass`, by the table above.
-        Some(unsafe { &*word.cast::<LockClass>() })
-    }
-
-    /// The class; the first use of a lock finds it, enrols it and counts the lock.
-    #[inline(always)]
-    pub(crate) fn class(&self, kind: LockKind) -> &'static LockClass {
-        match self.resolved() {
-            Some(class) => class,
-            None => self.resolve(kind, true),
-        }
-    }
-
-    /// The class, for what belongs to a lock that counts itself.
-    #[inline]
-    pub(crate) fn class_uncounted(&self, kind: LockKind) -> &'static LockClass {
-        match self.resolved() {
-            Some(class) => class,
-            None => self.resolve(kind, false),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn resolve(&self, kind: LockKind, counts: bool) -> &'static LockClass {
-        let word = self.word.load(Ordering::Acquire);
-        let target = word.map_addr(|addr| addr & !TAGS);
-        let class = match word.addr() & TAGS {
-            SITE => {
-                // SAFETY: `site` made the word from a `&'static Location`.
-                let location = unsafe { &*target.cast::<Location<'static>>() };
-                registry::class_of_site(location, kind)
-            }
-            DECLARED => {
-                // SAFETY: `declared` made the word from a `&'static Declaration`.
-                let declaration = unsafe { &*target.cast::<Declaration>() };
-                registry::class_of(declaration)
-            }
-            // SAFETY: the exchange below made the word from a `&'static LockClass`.
-            _ => unsafe { &*target.cast::<LockClass>() },
-        };
-        registry::first_use(class, kind);
-        let resolved = ptr::from_ref(class).cast_mut().cast::<()>();
-        // Release: whoever reads the bare word sees the class complete. Of two threads that use a
-        // new lock at the same time, one counts it.
-        let first =
-            self.word
-                .compare_exchange(word, resolved, Ordering::Release, Ordering::Relaxed);
-        if counts && first.is_ok() && word != resolved {
-            class.stats.add_instance();
-        }
-        class
-    }
-}

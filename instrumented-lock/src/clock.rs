@@ -3,10 +3,11 @@
 //! A stamp is one read of the processor's own counter where that counter is invariant (the time
 //! stamp counter of x86-64, the virtual counter of AArch64), else of the operating system's
 //! monotonic clock. Which one is settled before the first acquisition and never changes. How long a
-//! tick is, is measured against [`Instant`]: first over a tenth of a millisecond, after the first
-//! release (an error of at most 0.1 %), then again over the whole time since, whenever a snapshot
-//! is taken or a thread arrives, until a second has gone by. Nothing ever waits for a calibration
-//! while it holds a lock, and nothing waits longer than that tenth of a millisecond, once.
+//! tick is, is measured against [`Instant`]: first over a tenth of a millisecond, when the first ticks
+//! are turned into nanoseconds (an error of at most 0.1 %), then again over the whole time since,
+//! whenever a snapshot is taken or a thread arrives, until a second has gone by. Ticks are kept as they
+//! are while a lock is taken and released, so nothing waits for that in between, and nothing waits
+//! longer than that tenth of a millisecond, once.
 //!
 //! The read is not ordered with the instructions around it: the processor may read the counter
 //! while it still works on what stands before. A hold that is nothing but a chain of arithmetic
@@ -18,6 +19,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::num::NonZero;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -92,10 +94,10 @@ impl Reading {
 }
 
 /// Settles where stamps come from. Called before the first acquisition, outside any critical
-/// section of ours; cheap when called again. Returns whether it has just been settled.
-pub(crate) fn start() -> bool {
+/// section of ours; cheap when called again.
+pub(crate) fn start() {
     if SOURCE.load(Ordering::Relaxed) != UNSETTLED {
-        return false;
+        return;
     }
     let source = if counter::is_invariant() {
         COUNTER
@@ -104,7 +106,9 @@ pub(crate) fn start() -> bool {
     };
     let settled = SOURCE.compare_exchange(UNSETTLED, source, Ordering::Relaxed, Ordering::Relaxed);
     anchor();
-    settled.is_ok()
+    if settled.is_ok() {
+        changed();
+    }
 }
 
 /// Orders the reads of the clock with the work around them, or not, as from the start.
@@ -117,11 +121,26 @@ pub(crate) fn start() -> bool {
 /// The [environment](crate::registry::ENVIRONMENT_VARIABLE) can say so too, as `ordered-clock`.
 pub fn set_ordered(ordered: bool) {
     order(ordered);
-    crate::registry::clock_changed();
+    changed();
 }
 
+/// The same, without telling who has asked to be [told](on_change).
 pub(crate) fn order(ordered: bool) {
     ORDERED.store(ordered, Ordering::Relaxed);
+}
+
+/// Whom to tell that a stamp may be read otherwise than before.
+static ON_CHANGE: OnceLock<fn()> = OnceLock::new();
+
+/// Has `tell` called whenever [`is_plain_counter`] may have changed.
+pub(crate) fn on_change(tell: fn()) {
+    let _ = ON_CHANGE.set(tell);
+}
+
+fn changed() {
+    if let Some(tell) = ON_CHANGE.get() {
+        tell();
+    }
 }
 
 /// Whether a stamp is one plain read of the counter.
@@ -145,7 +164,7 @@ fn anchor() -> Reading {
     })
 }
 
-/// A stamp in ticks. Only differences mean anything, through [`nanoseconds`].
+/// A stamp in ticks, never 0. Only differences mean anything, through [`nanoseconds`].
 #[inline]
 pub(crate) fn now() -> u64 {
     if SOURCE.load(Ordering::Relaxed) != COUNTER {
@@ -170,38 +189,73 @@ pub(crate) fn since_start() -> Duration {
 #[inline(never)]
 fn now_elsewhere() -> u64 {
     match SOURCE.load(Ordering::Relaxed) {
-        MOCK => mock_now(),
+        MOCK => mock_now().wrapping_add(1).max(1),
         COUNTER => counter::read(),
-        _ => {
+        UNSETTLED => {
             start();
+            now()
+        }
+        _ => {
             let since = anchor().time.elapsed();
-            u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+            u64::try_from(since.as_nanos()).map_or(u64::MAX, |ns| ns + 1)
         }
     }
 }
 
 /// The time between two stamps, to the nearest nanosecond. `None` where the clock ran backwards.
 pub(crate) fn nanoseconds(start: u64, end: u64) -> Option<u64> {
-    calibrate();
-    Some(to_nanoseconds(end.checked_sub(start)?))
+    Some(scale().nanoseconds(end.checked_sub(start)?))
 }
 
-/// A number of ticks, to the nearest nanosecond, once the clock is calibrated.
-#[inline(always)]
-pub(crate) fn to_nanoseconds(ticks: u64) -> u64 {
-    let scale = SCALE.load(Ordering::Relaxed);
-    // A tick is at most 1 µs, so the product overflows 96 bits only after centuries.
-    let product = u128::from(ticks) * u128::from(scale) + u128::from(ONE / 2);
-    #[expect(clippy::cast_possible_truncation, reason = "see above")]
-    let ns = (product >> 32) as u64;
-    ns
+/// How long a tick is.
+#[derive(Clone, Copy)]
+pub(crate) struct Scale {
+    /// Nanoseconds a tick, with 32 binary places.
+    tick: u64,
+    /// Fewer ticks are less than [`SHORT`].
+    short: u64,
 }
 
-/// Has the scale measured before somebody needs it at a bad moment.
-pub(crate) fn calibrate() {
-    if SCALE.load(Ordering::Relaxed) == 0 {
-        first_scale();
+/// Durations below this, half a second, are told from others by one comparison of ticks.
+pub(crate) const SHORT: u64 = 1 << 29;
+
+impl Scale {
+    /// A tick is a nanosecond.
+    pub(crate) const NANOSECONDS: Scale = Scale::new(ONE);
+
+    const fn new(tick: u64) -> Self {
+        Scale {
+            tick,
+            short: ((SHORT - 1) << 32) / tick,
+        }
     }
+
+    /// A number of ticks, to the nearest nanosecond, where that is below [`SHORT`] and not 0.
+    #[inline(always)]
+    pub(crate) fn short_nanoseconds(self, ticks: u64) -> Option<NonZero<u32>> {
+        if ticks >= self.short {
+            return None;
+        }
+        NonZero::new(((ticks * self.tick + ONE / 2) >> 32) as u32)
+    }
+
+    /// A number of ticks, to the nearest nanosecond.
+    pub(crate) fn nanoseconds(self, ticks: u64) -> u64 {
+        // A tick is at most 1 µs, so the product overflows 96 bits only after centuries.
+        let product = u128::from(ticks) * u128::from(self.tick) + u128::from(ONE / 2);
+        u64::try_from(product >> 32).unwrap_or(u64::MAX)
+    }
+}
+
+/// How long a tick is, as far as that is known; measured if it is not.
+#[inline]
+pub(crate) fn scale() -> Scale {
+    let mut tick = SCALE.load(Ordering::Relaxed);
+    if tick == 0 {
+        first_scale();
+        tick = SCALE.load(Ordering::Relaxed).max(1);
+    }
+    Scale::new(tick)
 }
 
 #[cold]

@@ -10,19 +10,19 @@
 pub use crate::common::*;
 
 /// [`crate::Mutex`] without a declared class.
-pub type Mutex<T> = crate::Mutex<T>;
+pub type Mutex<T> = crate::mutex::Mutex<T>;
 
 /// [`crate::FairMutex`] without a declared class.
-pub type FairMutex<T> = crate::FairMutex<T>;
+pub type FairMutex<T> = crate::fair_mutex::FairMutex<T>;
 
 /// [`crate::ReentrantMutex`] without a declared class.
-pub type ReentrantMutex<T> = crate::ReentrantMutex<T>;
+pub type ReentrantMutex<T> = crate::remutex::ReentrantMutex<T>;
 
 /// [`crate::RwLock`] without a declared class.
-pub type RwLock<T> = crate::RwLock<T>;
+pub type RwLock<T> = crate::rwlock::RwLock<T>;
 
 /// [`crate::RecursiveRwLock`] without a declared class.
-pub type RecursiveRwLock<T> = crate::RecursiveRwLock<T>;
+pub type RecursiveRwLock<T> = crate::recursive_rwlock::RecursiveRwLock<T>;
 
 /// [`crate::Condvar`] without a declared class.
-pub type Condvar = crate::Condvar;
+pub type Condvar = crate::condvar::Condvar;

@@ -60,34 +60,45 @@
 //!
 //! # What it costs
 //!
-//! An uncontended lock and unlock costs about 1.2 times the bare lock with two raw clock reads
-//! inside; the README has the table. The statistics are written after the unlock, by plain stores
-//! to memory that only the recording thread writes. While somebody waits for a lock, each
-//! release of it, and each acquisition for reading, also takes some ten nanoseconds under the lock
-//! for blame.
+//! An uncontended lock and unlock costs little more than the bare lock with two raw clock reads inside;
+//! the README has the table. The start is written into the thread's own log when the lock has been
+//! taken, the end after the unlock, both by plain stores. Once in some fifty times the thread adds its
+//! log up, before it asks for the next lock. While somebody waits for a lock, its holders also note
+//! when they take it and, before the unlock, when they let go of it; what that costs does not depend on
+//! how many wait.
 //!
-//! Memory is bounded by the program text and the number of slots, not by locks or threads:
+//! Memory is bounded by the program text, by how many threads are alive at the same time, and by how
+//! many locks are waited for at the same time:
 //!
 //! | what | bytes |
 //! |---|---|
-//! | a lock | one word more than `parking_lot`'s mutex, two more than its reader-writer lock |
+//! | a lock | 8 more than `parking_lot`'s mutex, 16 more than its reader-writer lock, and what aligning them to words adds |
 //! | a class that is not used | below 1 KiB |
-//! | a class, for each thread slot and mode that has used it | 2.5 KiB, the rows of 10 lines and of all others among them; 1.4 KiB more once an acquisition has blocked |
-//! | a class in all | 256 KiB at most, up to 2 KiB of it for pairs of lines that blame was dealt out to |
-//! | the process | 64 tables of what is in flight, 0.7 KiB each; 1024 places for locks that are waited for, 0.25 KiB each |
+//! | a class in all | 64 KiB at most, at any number of threads |
+//! | a thread | 2 KiB for its log; more only while it holds many locks at once |
+//! | a lock that is waited for | 0.4 KiB, until it is released with nobody having waited for a moment |
 //!
-//! There are 68 slots however many threads there are. What a class needs is allocated at first
-//! touch, before the lock is taken, and never freed.
+//! A mode of a class takes 2.2 KiB once it is used, and as much again once an acquisition has had to
+//! wait; several times that, up to the 64 KiB, where threads add up their logs at the same time. Nothing
+//! of this is freed: logs and what waits need are used again, by other threads and locks.
 //!
 //! # Limits
 //!
-//! - Past the 64th thread alive, and past a class's 256 KiB (about 80 pairs of thread and mode, 50 if
-//!   all have waited), threads share four stripes and take a lock of a few nanoseconds to record,
-//!   that of a wait while they hold the lock; nothing is lost.
-//! - A bucket of a distribution that counts past 2^32 takes 1.3 KiB more for its distribution.
-//! - Where a thread's first use of a class, or of a mode of it, comes while it holds another lock
-//!   or is a conversion of the same lock, that other hold contains the allocation.
+//! - Where a thread's log is full while it holds another lock, that other hold contains the adding up:
+//!   some hundred nanoseconds, once in some fifty acquisitions. The same goes for what is allocated for
+//!   a first use: of any lock by a thread, of a mode of a class, of a lock by one who waits. A downgrade
+//!   or an upgrade may do either while it has the lock.
+//! - A thread that adds up its log may have to wait some microseconds for a snapshot that reads the same
+//!   class.
+//! - Ten lines or more are told apart for each class and mode. Of one lock that is waited for, blame
+//!   tells eight holding lines apart. All others share a row. A class keeps 64 pairs of blame.
+//! - Who began to hold a lock before anybody waited for it is blamed when that hold ends. Where the wait
+//!   is over before that (it gave up, or shares the lock with readers), the last holder is blamed for
+//!   what is left, of several readers one.
 //! - Holds of some tens of nanoseconds are recorded too short; see [`clock`].
+//! - A child of `fork` goes on with the figures of its parent. What other threads of the parent held
+//!   stays locked, and in flight without the name of a thread. A process that is made without the C
+//!   library's `fork` may find locks of this library taken.
 //! - The locks must not be used inside a global allocator, as `parking_lot`'s must not.
 //! - A snapshot from a signal handler can wait for the very thread that it interrupted.
 //!
@@ -98,7 +109,6 @@
 //! | `serde` | `Serialize` and `Deserialize` for snapshots (as JSON: see [`Snapshot`]) and locks |
 //! | `arc_lock` | `lock_arc`, `read_arc` and so on: guards that own a handle to their lock |
 //! | `send_guard` | guards may be sent to other threads |
-//!
 //! | `deadlock_detection` | `parking_lot`'s, with its module `deadlock`; not together with `send_guard` |
 //! | `owning_ref` | guards are stable addresses for the crate `owning_ref` |
 //! | `stats`, the only default | recording; without it the locks are `parking_lot`'s in size and code, and snapshots are empty and say why |
@@ -114,16 +124,25 @@
 #[path = "private.rs"]
 pub mod __private;
 mod advice;
+mod brief;
 pub mod budget;
+mod cell;
 mod class;
+mod classes;
 pub mod clock;
+mod collect;
 mod condvar;
 pub mod drop_in;
 mod facade;
 mod fair_mutex;
+mod fork;
+mod histogram;
 #[doc = include_str!("../docs/lints.md")]
 pub mod lints {}
+mod lock_kind;
+mod mode;
 mod mutex;
+mod notes;
 pub mod raw;
 mod recursive_rwlock;
 pub mod registry;
@@ -164,11 +183,13 @@ mod common {
 }
 
 pub use advice::{Advice, Confidence};
-pub use class::{LockClass, LockKind, Unclassed};
+pub use class::{LockClass, Unclassed};
 pub use common::*;
 pub use condvar::Condvar;
 pub use fair_mutex::FairMutex;
 pub use instrumented_lock_macros::instrumented;
+pub use lock_kind::LockKind;
+pub use mode::Mode;
 pub use mutex::Mutex;
 pub use recursive_rwlock::RecursiveRwLock;
 pub use remutex::ReentrantMutex;
@@ -179,7 +200,6 @@ pub use snapshot::{
     SleepSnapshot, Snapshot,
 };
 pub use statistic::Statistic;
-pub use stats::Mode;
 
 /// The README's example is a test.
 #[cfg(doctest)]

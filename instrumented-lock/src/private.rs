@@ -1,9 +1,8 @@
 //! What generated code may name. Not public API.
 
 pub use crate::__declare_classes as declare_classes;
-pub use crate::class::{
-    Declaration, Declarations, DeclaredClass, Instrumentable, LockKind, Unclassed,
-};
+pub use crate::class::{Declaration, Declarations, DeclaredClass, Instrumentable, Unclassed};
+pub use crate::lock_kind::LockKind;
 pub use inventory;
 
 /// What is known of the lock in a field, for the checks that `#[instrumented]` on an `impl` leaves

@@ -1,6 +1,10 @@
 //! What is recorded: [`HoldTiming`], and the environment variable that sets it from outside.
 
+use crate::fork::{self, Hooks, Whose};
+use crate::{brief, clock};
+use parking_lot::Mutex;
 use std::fmt;
+use std::mem;
 use std::str::FromStr;
 
 /// The environment variable that says how a process starts; read at the first use of a lock or of
@@ -95,6 +99,55 @@ impl fmt::Display for InvalidSetting {
 }
 
 impl std::error::Error for InvalidSetting {}
+
+/// What holds for all classes, and what was wrong with the environment; `None` until that has been
+/// asked.
+static CURRENT: Mutex<Option<(Settings, Option<InvalidSetting>)>> = Mutex::new(None);
+
+/// Calls `f` with what holds for all classes.
+fn with<T>(f: impl FnOnce(&mut Settings, &Option<InvalidSetting>) -> T) -> T {
+    fork::call(
+        Whose::Settings,
+        Hooks {
+            before: || mem::forget(brief::lock(&CURRENT)),
+            // SAFETY: `before` has locked it and forgotten the guard, on this thread.
+            after: |_| unsafe { CURRENT.force_unlock(brief::state()) },
+        },
+    );
+    let mut current = brief::lock(&CURRENT);
+    let (settings, error) = current.get_or_insert_with(|| {
+        let text = std::env::var(ENVIRONMENT_VARIABLE).unwrap_or_default();
+        let read = text.parse::<Settings>();
+        let settings = *read.as_ref().unwrap_or(&Settings::default());
+        if settings.ordered_clock {
+            clock::order(true);
+        }
+        let error = read.err();
+        if let Some(error) = &error {
+            eprintln!("{ENVIRONMENT_VARIABLE}: {error}");
+        }
+        (settings, error)
+    });
+    f(settings, error)
+}
+
+/// What holds for all classes now.
+pub(crate) fn current() -> Settings {
+    with(|settings, _| *settings)
+}
+
+/// Changes it. Classes then have to be told.
+pub(crate) fn change(change: impl FnOnce(&mut Settings)) {
+    with(|settings, _| change(settings));
+}
+
+/// What was wrong with the [environment variable](ENVIRONMENT_VARIABLE), in a sentence.
+pub(crate) fn environment_error() -> Option<String> {
+    with(|_, error| {
+        let error = error.as_ref()?;
+        Some(format!("{ENVIRONMENT_VARIABLE}: {error}"))
+    })
+}
 
 /// What holds for all classes.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use super::thresholds::{OF_TIME, SOME, TIME, WAITS};
 use super::{Advice, Confidence};
-use crate::LockKind;
+use crate::lock_kind::LockKind;
 use crate::report::units::{count, time};
 use crate::snapshot::{CallSite, Distribution, Location, LockSnapshot, ModeSnapshot};
 use std::time::Duration;

@@ -6,7 +6,7 @@ use super::thresholds::{
     WORTH_SHARING, WORTH_SHORTENING,
 };
 use super::{Advice, Confidence};
-use crate::LockKind;
+use crate::lock_kind::LockKind;
 use crate::report::units::{count, time};
 use crate::snapshot::CallSite;
 use std::cmp::Reverse;

@@ -10,9 +10,12 @@
 //! by falling asleep; who notifies takes the gate too. Nobody asks for the mutex with the gate held.
 
 use super::RawMutex;
-use crate::class::{ClassCell, Declaration, LockKind};
+use crate::cell::ClassCell;
+use crate::class::{Declaration, LockClass};
 use crate::clock;
-use crate::stats::{Row, Stripe};
+use crate::lock_kind::LockKind;
+use crate::mode::Activity;
+use crate::stats::{self, Entry, Kind, Record};
 use lock_api::MutexGuard;
 use std::panic::Location;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -74,24 +77,38 @@ impl RawCondvar {
         self.waiters.fetch_add(1, Ordering::SeqCst);
         MutexGuard::unlocked(guard, || {
             let classes = [mutex, Some(self.class.class(LockKind::Condvar))];
-            let rows = classes.map(|class| {
-                let class = class.filter(|class| class.is_on())?;
-                Some(class.stats.stripe(class, Row::Sleep))
-            });
-            let rows = || rows.into_iter().flatten();
-
-            rows().for_each(Stripe::fell_asleep);
+            let observed = classes.map(|class| class.filter(|class| class.is_on()));
             let start = clock::now();
+            let sleeps = observed.map(|class| Some((class?, fall_asleep(class?, start))));
             let woken = sleep(&self.condvar, &mut gate);
             let end = clock::now();
             self.waiters.fetch_sub(1, Ordering::SeqCst);
             drop(gate);
-            for row in rows() {
-                row.woke(start, end, timed_out(&woken));
+            for (class, sleep) in sleeps.into_iter().flatten() {
+                sleep.finish(end);
+                if timed_out(&woken) {
+                    record(class, Kind::TimedOut);
+                }
             }
             woken
         })
     }
+}
+
+/// Records a sleep that begins.
+fn fall_asleep(class: &'static LockClass, start: u64) -> &'static Record {
+    let sleep = Entry {
+        what: stats::hold(&class.stats, Activity::Sleep),
+        site: 0,
+        start,
+        end: 0,
+    };
+    stats::here(|thread| thread.room_for_one().page.publish(&sleep))
+}
+
+fn record(class: &'static LockClass, kind: Kind) {
+    let event = stats::event(&class.stats, Activity::Sleep, kind);
+    stats::here(|thread| _ = thread.room_for_one().page.publish(&event));
 }
 
 // As `parking_lot`'s: the gate protects nothing that could be left half done.
@@ -99,8 +116,6 @@ impl std::panic::RefUnwindSafe for RawCondvar {}
 
 impl Drop for RawCondvar {
     fn drop(&mut self) {
-        if let Some(class) = self.class.resolved() {
-            class.stats.remove_instance();
-        }
+        self.class.drop_instance();
     }
 }

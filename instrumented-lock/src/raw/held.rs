@@ -1,9 +1,10 @@
 //! What a guard carries.
 
+use crate::class::Timing;
 use crate::clock;
-use crate::stats::{NEVER, Row, Site, Timing};
+use crate::stats::{self, Record};
 use std::fmt;
-use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 
 /// What an acquisition remembers in its guard until it is released.
@@ -11,23 +12,21 @@ use std::ptr::NonNull;
 pub struct Held<G> {
     /// The wrapped lock's own state. Decides whether guards are `Send`.
     pub(super) inner: G,
-    pub(super) observed: Option<Observed>,
+    /// `None` where recording was off.
+    pub(super) hold: Option<Hold>,
 }
 
 impl<G> Held<G> {
     #[inline(always)]
     pub(super) fn unobserved(inner: G) -> Self {
-        Held {
-            inner,
-            observed: None,
-        }
+        Held { inner, hold: None }
     }
 
     #[inline(always)]
-    pub(super) fn observed(inner: G, observed: Observed) -> Self {
+    pub(super) fn observed(inner: G, hold: Hold) -> Self {
         Held {
             inner,
-            observed: Some(observed),
+            hold: Some(hold),
         }
     }
 }
@@ -41,77 +40,62 @@ impl<G: Default> Default for Held<G> {
     }
 }
 
-/// An acquisition that is recorded when it ends, in two words: guards travel in registers.
+/// A hold in flight, in one word: where its record is, and in the low bits, which the record's alignment
+/// leaves free, how its end is stamped.
 #[derive(Clone, Copy)]
-pub(super) struct Observed {
-    /// Where the acquisition was counted: the row of its line in the acquiring thread's stripe. In
-    /// the low bits, which its alignment leaves free, how the hold is recorded: 0 as
-    /// [`Timing::Fast`], [`EXACT`], [`UNTIMED`], else as one of 2^this.
-    site: NonNull<Site>,
-    /// The clock when it was made, in ticks; [`NEVER`] where the hold is not timed.
-    at: u64,
-}
+pub(super) struct Hold(NonNull<Record>);
 
-// SAFETY: the pointer is a `&'static Site`, and sites are shared between threads.
-unsafe impl Send for Observed {}
-// SAFETY: as above.
-unsafe impl Sync for Observed {}
+/// By the plain counter.
+const PLAIN: usize = 0;
+/// By the clock, whatever that is.
+const CLOCK: usize = 1;
+/// Not at all.
+const UNTIMED: usize = 2;
+const TAGS: usize = 3;
+const _: () = assert!(align_of::<Record>() > TAGS);
 
-// Statistics are whole after a panic: nothing unwinds while they are written.
-impl UnwindSafe for Observed {}
-impl RefUnwindSafe for Observed {}
+// SAFETY: the pointer is a `&'static Record`, and records are shared between threads.
+unsafe impl Send for Hold {}
+// SAFETY: as for `Send`: all that can be reached through it is atomic.
+unsafe impl Sync for Hold {}
 
-const TAGS: usize = 31;
-const UNTIMED: usize = TAGS;
-const EXACT: usize = TAGS - 1;
-const _: () = assert!(align_of::<Site>() > TAGS);
+// Records are whole after a panic: nothing unwinds while they are written.
+impl UnwindSafe for Hold {}
+impl RefUnwindSafe for Hold {}
 
-impl Observed {
+impl Hold {
+    /// A hold that began by the plain counter.
     #[inline(always)]
-    pub(super) fn new(site: &'static Site, timing: Timing, at: u64) -> Self {
+    pub(super) fn plain(record: &'static Record) -> Self {
+        let record = NonNull::from(record);
+        // SAFETY: it is a record's address. Said so that the release need not look where the compiler sees
+        // both.
+        unsafe { std::hint::assert_unchecked(record.addr().get() & TAGS == PLAIN) };
+        Hold(record)
+    }
+
+    /// A hold that is only counted.
+    #[inline(always)]
+    pub(super) fn untimed(record: &'static Record) -> Self {
+        Hold(NonNull::from(record).map_addr(|addr| addr | UNTIMED))
+    }
+
+    pub(super) fn new(record: &'static Record, timing: Timing) -> Self {
         let tag = match timing {
-            Timing::Fast => 0,
-            Timing::Exact => EXACT,
-            Timing::ForMany(shift) => usize::from(shift),
             Timing::Untimed => UNTIMED,
+            Timing::Exact | Timing::ForMany(_) => CLOCK,
         };
-        Observed {
-            site: NonNull::from(site).map_addr(|addr| addr | tag),
-            at,
-        }
+        Hold(NonNull::from(record).map_addr(|addr| addr | tag))
     }
 
     #[inline(always)]
     fn tag(self) -> usize {
-        self.site.addr().get() & TAGS
-    }
-
-    fn timing(self) -> Timing {
-        match self.tag() {
-            0 => Timing::Fast,
-            EXACT => Timing::Exact,
-            UNTIMED => Timing::Untimed,
-            #[expect(clippy::cast_possible_truncation, reason = "below 30")]
-            shift => Timing::ForMany(shift as u8),
-        }
+        self.0.addr().get() & TAGS
     }
 
     #[inline(always)]
-    pub(super) fn site(self) -> &'static Site {
-        let site = self.site.as_ptr().map_addr(|addr| addr & !TAGS);
-        // SAFETY: `new` made the pointer from a `&'static Site` and a tag in bits that are zero in
-        // the address of one.
-        unsafe { &*site }
-    }
-
-    #[inline(always)]
-    pub(super) fn at(self) -> u64 {
-        self.at
-    }
-
-    #[inline(always)]
-    pub(super) fn is_fast(self) -> bool {
-        self.tag() == 0
+    pub(super) fn is_plain(self) -> bool {
+        self.tag() == PLAIN
     }
 
     #[inline(always)]
@@ -119,54 +103,46 @@ impl Observed {
         self.tag() == UNTIMED
     }
 
-    /// The clock at the end of the hold, if it is needed.
+    #[inline(always)]
+    pub(super) fn record(self) -> &'static Record {
+        let record = self.0.as_ptr().map_addr(|addr| addr & !TAGS);
+        // SAFETY: the pointer was made from a `&'static Record` and a tag in bits that are zero in the
+        // address of one.
+        unsafe { &*record }
+    }
+
+    /// The stamp of its end.
     pub(super) fn end(self) -> u64 {
-        if self.is_untimed() {
-            NEVER
+        if self.tag() == UNTIMED {
+            stats::UNTIMED_END
         } else {
             clock::now()
         }
     }
 
-    /// Records the hold.
-    pub(super) fn ended(self, end: u64) {
-        let (site, at) = (self.site(), self.at);
-        site.stripe().released(site, at, end, self.timing());
+    /// How it is recorded.
+    pub(super) fn timing(self) -> Timing {
+        match (self.tag(), stats::shift_of_its(self.record())) {
+            (UNTIMED, _) => Timing::Untimed,
+            (_, 0) => Timing::Exact,
+            (_, shift) => Timing::ForMany(shift),
+        }
     }
 
-    /// Another acquisition of the same lock, recorded in the same way.
-    pub(super) fn next(self, site: &'static Site, at: u64) -> Self {
-        let timing = match self.timing() {
-            // Another thread may have ended the last hold, and may have a shared slot.
-            Timing::Fast if site.stripe().is_shared() => Timing::Exact,
-            timing => timing,
-        };
-        Self::new(site, timing, at)
-    }
-
-    /// Ends this hold and starts one of another mode at `location`, both `now`.
-    pub(super) fn succeed(
-        self,
-        now: u64,
-        to: Row,
-        location: &'static Location<'static>,
-    ) -> Observed {
-        let stripe = self.site().stripe().of(to);
-        let site = stripe.site(location);
-        let at = if self.is_untimed() { NEVER } else { now };
-        // Struck out and listed in this order: the table of what is in flight is a stack.
-        self.ended(now);
-        stripe.acquired(site, false);
-        stripe.holds(site, || at);
-        self.next(site, at)
+    /// The start of a hold that begins where this one ends, at `end`.
+    pub(super) fn start_of_next(self, end: u64) -> u64 {
+        if self.tag() == UNTIMED {
+            stats::UNTIMED_START
+        } else {
+            end
+        }
     }
 }
 
-impl fmt::Debug for Observed {
+impl fmt::Debug for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Observed")
-            .field("timing", &self.timing())
-            .field("at", &self.at)
+        f.debug_struct("Hold")
+            .field("start", &self.record().start())
             .finish_non_exhaustive()
     }
 }

@@ -1,9 +1,15 @@
 //! Instrumented raw locks: any `lock_api` raw lock, observed.
 //!
-//! [`Instrumented`] delegates to the lock it wraps, stamps the clock when an acquisition is made,
-//! and records after the real unlock. What an acquisition has to remember travels in its guard, as
-//! [`Held`]; the lock itself only knows its class. The four operations below are all there is;
-//! `mutex.rs` and `rwlock.rs` say which raw method each trait method stands for.
+//! [`Instrumented`] delegates to the lock it wraps. An acquisition is written into the thread's log when
+//! it is made; its end is added after the real unlock. Where the record is travels in the guard, as
+//! [`Held`]; the lock itself knows its class and who had it last. The operations below are all there
+//! is, and `wait.rs` what they do where an acquisition has to wait; `mutex.rs` and `rwlock.rs` say which
+//! raw method each trait method stands for.
+
+#![allow(
+    clippy::similar_names,
+    reason = "a guard has `held`, and in it the `hold`"
+)]
 
 #[cfg_attr(not(feature = "stats"), path = "condvar_off.rs")]
 mod condvar;
@@ -12,26 +18,26 @@ mod mutex;
 mod rwlock;
 #[cfg_attr(not(feature = "stats"), path = "thread_id_off.rs")]
 mod thread_id;
+mod wait;
 
 pub use condvar::RawCondvar;
 pub use held::Held;
-use held::Observed;
+use held::Hold;
 pub use thread_id::RawThreadId;
 pub(crate) use thread_id::counting_nested;
 
-use crate::class::{self, ClassCell, Declaration, LockKind};
+use crate::cell::ClassCell;
+use crate::class::{Declaration, LockClass, Timing};
 use crate::clock;
-use crate::stats::slot::{self, Thread};
-use crate::stats::{
-    Contention, Mark, NEVER, Row, Site, Timing, Verdict, Wait, acquired_fast, note, released_fast,
-    released_untimed,
-};
+use crate::lock_kind::LockKind;
+use crate::mode::Activity;
+use crate::notes::note;
+use crate::stats::{self, Entry, Holder, Kind, Page, Record, Room, Site, Thread, Watch, Window};
+use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::panic::Location;
+use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// The line that acquires.
-type Line = &'static Location<'static>;
 
 /// The raw mutex under [`Mutex`](crate::Mutex), and that of the outermost acquisition under
 /// [`ReentrantMutex`](crate::ReentrantMutex).
@@ -58,7 +64,7 @@ type Observing<R, K = kind::Plain> = <K as Kinds>::Bare<R>;
 /// A raw lock of type `R`, observed.
 ///
 /// Implements the traits of `lock_api` that `R` implements, so a lock of another crate is
-/// instrumented by putting its raw lock in here. Costs two words on top of `R`. `K` only says which
+/// instrumented by putting its raw lock in here. Costs a word and four bytes on top of `R`. `K` only says which
 /// [`LockKind`] reports show. With the feature `stats` off it records nothing; the crate's own locks
 /// then do without it.
 ///
@@ -76,8 +82,8 @@ type Observing<R, K = kind::Plain> = <K as Kinds>::Bare<R>;
 pub struct Instrumented<R, K = kind::Plain> {
     class: ClassCell,
     raw: R,
-    /// The id of the thread that had the lock last; 0 before the first.
-    last: AtomicU32,
+    /// Who had the lock last, and in which record: a [`Holder`].
+    holder: AtomicU32,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -118,7 +124,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         Instrumented {
             class,
             raw,
-            last: AtomicU32::new(0),
+            holder: AtomicU32::new(0),
             kind: PhantomData,
         }
     }
@@ -126,9 +132,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
 
 impl<R, K> Drop for Instrumented<R, K> {
     fn drop(&mut self) {
-        if let Some(class) = self.class.resolved() {
-            class.stats.remove_instance();
-        }
+        self.class.drop_instance();
     }
 }
 
@@ -175,359 +179,232 @@ pub mod kind {
     }
 }
 
-/// A wait in progress.
-struct Waiting {
-    start: u64,
-    listed: Wait,
-    /// Whether it can be blamed on anybody.
-    is_blamed: bool,
+/// Where a hold can be recorded without any further question.
+#[derive(Clone, Copy)]
+struct Ready {
+    class: &'static LockClass,
+    window: &'static Window,
+    next: &'static Record,
+}
+
+impl Ready {
+    #[inline(always)]
+    fn new(thread: &Thread, class: &'static LockClass) -> Option<Self> {
+        let (window, next) = thread.window()?;
+        Some(Ready {
+            class,
+            window,
+            next,
+        })
+    }
+}
+
+/// What `wait` returns that does not give up.
+#[expect(clippy::unnecessary_wraps, reason = "what `wait` returns")]
+fn always<G>(inner: G) -> Result<G, Infallible> {
+    Ok(inner)
 }
 
 // The fast paths of `acquire`, `try_acquire` and `release` belong into the caller; whatever is rarer
 // or longer is a call.
 impl<R, K: Kinds> Instrumented<R, K> {
-    /// Where to record on the fast path, or `None` where that is not so easily said: before the
-    /// first acquisition of a lock, a thread's first of a class or at a line, where recording is off
-    /// or anything but exact, in a shared slot.
+    /// The fast path: everything is recorded, by the plain counter; nobody waits for this lock, which has
+    /// been used before; and the thread's log has room.
     #[inline(always)]
-    fn observe_fast(&self, thread: &Thread, row: Row, location: Line) -> Option<&'static Site> {
+    fn ready(&self, thread: &Thread) -> Option<Ready> {
         if cfg!(not(feature = "stats")) {
             return None;
         }
-        let class = self.class.resolved()?;
-        let state = class.state();
-        if state != class::EXACT && state != class::WITHOUT_SITES {
+        let class = self.class.unwatched()?;
+        if !class.is_exact() {
             return None;
         }
-        let stripe = class.stats.own_stripe(thread, row)?;
-        stripe.row_of(location, state == class::EXACT)
+        Ready::new(thread, class)
     }
 
-    /// Whether there is nothing to do but to acquire.
+    /// Records a hold that begins, on the fast path.
     #[inline(always)]
-    fn is_off(&self) -> bool {
-        let class = self.class.resolved();
-        cfg!(not(feature = "stats")) || class.is_some_and(|class| class.state() == class::OFF)
+    fn begin_fast(&self, thread: &Thread, ready: Ready, activity: Activity, site: Site) -> Hold {
+        let site = stats::site(Some(site));
+        Hold::plain(self.begin_with(thread, ready, activity, site, clock::counter_now))
     }
 
-    /// Where to count an acquisition that is only counted, where that is as easily said: one of those
-    /// that are passed over where not all holds are timed.
     #[inline(always)]
-    fn observe_untimed(&self, thread: &Thread, row: Row, location: Line) -> Option<&'static Site> {
-        if cfg!(not(feature = "stats")) {
-            return None;
-        }
-        let class = self.class.resolved()?;
-        let (shift, call_sites) = class.sampled()?;
-        let site = class
-            .stats
-            .own_stripe(thread, row)?
-            .row_of(location, call_sites)?;
-        thread.sampling.passes_over(shift).then_some(site)
-    }
-
-    /// Where and how to record, or `None` where recording is off. Finds a lock's class, and makes
-    /// room for a thread's first acquisition of a class or at a line.
-    fn observe(&self, kind: LockKind, row: Row, location: Line) -> Option<(&'static Site, Timing)> {
-        if cfg!(not(feature = "stats")) {
-            return None;
-        }
-        let class = self.class.class(kind);
-        let (timing, call_sites) = slot::here(|thread| class.recording(thread))?;
-        let stripe = class.stats.stripe(class, row);
-        let site = if call_sites {
-            stripe.site(location)
-        } else {
-            stripe.others()
-        };
-        Some((site, timing))
-    }
-
-    /// Counts an acquisition that did not have to wait, on the fast path. `last` is who had the lock
-    /// last, as a reader has seen it before.
-    #[inline(always)]
-    fn acquired_fast(
+    fn begin_with(
         &self,
         thread: &Thread,
-        site: &'static Site,
-        row: Row,
-        last: u32,
-        timing: Timing,
-    ) -> Observed {
-        let now = || match timing {
-            Timing::Untimed => NEVER,
-            _ => clock::counter_now(),
-        };
-        let bounced = |at| {
-            if !matches!(row, Row::Read) {
-                self.bounced(thread)
-            } else if last == thread.id() {
-                false
-            } else {
-                if at == NEVER || !site.is_herd(at) {
-                    self.last.store(thread.id(), Ordering::Relaxed);
-                }
-                last != 0
-            }
-        };
-        // An exclusive holder tells those that wait with its release, if it knows then since when.
-        let is_told_later = matches!((row, timing), (Row::Write, Timing::Fast));
-        if (is_told_later || !self.contention().is_any())
-            && let Some(at) = acquired_fast(thread, site, now, bounced)
-        {
-            return Observed::new(site, timing, at);
+        Ready {
+            class,
+            window,
+            next,
+        }: Ready,
+        activity: Activity,
+        site: usize,
+        now: impl FnOnce() -> u64,
+    ) -> &'static Record {
+        let me = Holder::next(window);
+        let last = self.last();
+        let mut what = stats::hold(&class.stats, activity);
+        let is_new = !last.is_same_page(me);
+        if is_new && thread.is_other(last) {
+            what |= stats::BOUNCED;
         }
-        self.acquired(site, timing)
-    }
-
-    /// Counts an acquisition that did not have to wait.
-    #[inline(never)]
-    fn acquired(&self, site: &'static Site, timing: Timing) -> Observed {
-        let bounced = slot::here(|thread| self.bounced(thread));
-        let is_waited_for = self.contention().is_any();
-        let stripe = site.stripe();
-        stripe.acquired(site, bounced);
-        // Last, so that the hold has little in it that is not the caller's.
-        let at = stripe.holds(site, || match timing {
-            Timing::Untimed => NEVER,
-            Timing::Fast | Timing::Exact | Timing::ForMany(_) => clock::now(),
-        });
-        if is_waited_for && (at == NEVER || !stripe.row().is_exclusive()) {
-            self.overtook(site, at);
+        let at = window.begin_hold(next, what, site, now);
+        if activity != Activity::Read || is_new && !self.is_herd(next, at) {
+            self.set_last(me);
         }
-        Observed::new(site, timing, at)
+        next
     }
 
-    /// The lock has been taken past those that wait.
-    #[cold]
+    /// Whether the readers take turns so fast that this one need not leave word.
     #[inline(never)]
-    fn overtook(&self, site: &'static Site, at: u64) {
-        let stripe = site.stripe();
-        let now = if at == NEVER { clock::now() } else { at };
-        let (hand_over, mark) = self.contention().overtake(stripe.row(), now);
-        stripe.handed_over(hand_over);
-        stripe.note_mark(site, at, mark);
+    fn is_herd(&self, record: &Record, at: u64) -> bool {
+        Page::place_of(record)
+            .0
+            .owner
+            .is_herd(ptr::from_ref(self).addr(), at)
     }
 
-    /// What a hold that ends now is to be blamed for. Before the unlock: then nobody who waits can
-    /// have taken the lock in between.
-    #[cold]
-    #[inline(never)]
-    fn verdict(&self, site: &'static Site, at: u64, end: u64) -> Option<Verdict> {
-        let stripe = site.stripe();
-        let mark = if stripe.row().is_exclusive() {
-            Mark::NONE
-        } else {
-            stripe.mark_of(site, at)
-        };
-        let end = if end == NEVER { clock::now() } else { end };
-        self.contention().release(stripe.row(), mark, at, end)
-    }
-
-    /// Those who wait for this lock.
     #[inline(always)]
-    fn contention(&self) -> Contention {
-        Contention::of(&self.raw)
+    fn last(&self) -> Holder {
+        // Relaxed: who has the lock writes this after who had it before; of several readers any may be
+        // the last.
+        Holder::from_bits(self.holder.load(Ordering::Relaxed))
     }
 
-    /// Whether another thread had the lock before; the calling one has it now.
     #[inline(always)]
-    fn bounced(&self, thread: &Thread) -> bool {
-        let me = thread.id();
-        // Relaxed: who has the lock writes this after who had it before; of several readers any
-        // may be the last.
-        let last = self.last.load(Ordering::Relaxed);
-        if last != me {
-            self.last.store(me, Ordering::Relaxed);
-        }
-        last != me && last != 0
+    fn set_last(&self, me: Holder) {
+        // Release: who finds the record finds what it says.
+        self.holder.store(me.to_bits(), Ordering::Release);
     }
 
-    /// Acquires: `now` is the immediate attempt, `wait` waits if need be.
+    /// Acquires: `now` is the immediate attempt, `wait` waits if need be, and may give up.
     #[inline(always)]
     #[track_caller]
-    fn acquire<G>(
+    fn acquire<G, E>(
         &self,
         kind: LockKind,
-        row: Row,
+        activity: Activity,
         now: impl FnOnce(&R) -> Option<G>,
-        wait: impl FnOnce(&R) -> G,
-    ) -> Held<G> {
+        wait: impl FnOnce(&R) -> Result<G, E>,
+    ) -> Result<Held<G>, E> {
         let location = Location::caller();
-        slot::here(|thread| {
-            let Some(site) = self.observe_fast(thread, row, location) else {
-                return self.acquire_lightly(thread, kind, row, location, now, wait);
+        stats::here(|thread| {
+            let Some(ready) = self.ready(thread) else {
+                if self.is_off() {
+                    return wait(&self.raw).map(Held::unobserved);
+                }
+                return self.acquire_special(thread, kind, activity, location, now, wait);
             };
-            self.acquire_at(thread, site, row, Timing::Fast, now, wait)
+            match now(&self.raw) {
+                Some(inner) => {
+                    let hold = self.begin_fast(thread, ready, activity, location);
+                    Ok(Held::observed(inner, hold))
+                }
+                None => self.wait_fast(
+                    thread,
+                    ready.class,
+                    activity,
+                    (Some(location), Timing::Exact),
+                    wait,
+                ),
+            }
         })
     }
 
-    /// Acquires, to be counted at `site`, a row of the thread's own stripe.
-    #[inline(always)]
-    fn acquire_at<G>(
+    /// Acquires where one thing is not as on the fast path: the lock is watched, lines are not told apart, or
+    /// the hold is only counted.
+    #[inline(never)]
+    fn acquire_special<G, E>(
         &self,
         thread: &Thread,
-        site: &'static Site,
-        row: Row,
-        timing: Timing,
+        kind: LockKind,
+        activity: Activity,
+        location: Site,
         now: impl FnOnce(&R) -> Option<G>,
-        wait: impl FnOnce(&R) -> G,
-    ) -> Held<G> {
-        let last = self.last.load(Ordering::Relaxed);
+        wait: impl FnOnce(&R) -> Result<G, E>,
+    ) -> Result<Held<G>, E> {
+        let class = self.class.resolved();
+        let Some(ready) = class.and_then(|class| Ready::new(thread, class)) else {
+            return self.acquire_general(thread, kind, activity, location, now, wait);
+        };
+        if self.class.is_watched() {
+            // Those who wait are told of an exclusive hold when it ends.
+            if !(ready.class.is_exact() && activity.is_exclusive()) {
+                return self.acquire_general(thread, kind, activity, location, now, wait);
+            }
+            if let Some(inner) = now(&self.raw) {
+                let hold = self.begin_fast(thread, ready, activity, location);
+                return Ok(Held::observed(inner, hold));
+            }
+            let at = (Some(location), Timing::Exact);
+            return self.wait_fast(thread, ready.class, activity, at, wait);
+        }
+        if ready.class.is_exact_without_lines() {
+            return match now(&self.raw) {
+                Some(inner) => {
+                    let record = self.begin_with(thread, ready, activity, 0, clock::counter_now);
+                    Ok(Held::observed(inner, Hold::plain(record)))
+                }
+                None => self.wait_fast(thread, ready.class, activity, (None, Timing::Exact), wait),
+            };
+        }
+        let Some(call_sites) = ready.class.passes_over(thread) else {
+            return self.acquire_general(thread, kind, activity, location, now, wait);
+        };
+        let site = call_sites.then_some(location);
         match now(&self.raw) {
             Some(inner) => {
-                let observed = self.acquired_fast(thread, site, row, last, timing);
-                Held::observed(inner, observed)
+                let untimed = || stats::UNTIMED_START;
+                let record = self.begin_with(thread, ready, activity, stats::site(site), untimed);
+                Ok(Held::observed(inner, Hold::untimed(record)))
             }
-            None => self.acquire_waiting(site, timing, wait),
+            None => self.wait_fast(thread, ready.class, activity, (site, Timing::Untimed), wait),
         }
     }
 
-    // What these return fits two registers, so a fast acquisition need not meet a slow one in memory.
-
-    /// Acquires where recording is off, or this acquisition is only counted.
+    /// Acquires with whatever is to be found out, and done, before.
     #[inline(never)]
-    fn acquire_lightly<G>(
+    fn acquire_general<G, E>(
         &self,
         thread: &Thread,
         kind: LockKind,
-        row: Row,
-        location: Line,
+        activity: Activity,
+        location: Site,
         now: impl FnOnce(&R) -> Option<G>,
-        wait: impl FnOnce(&R) -> G,
-    ) -> Held<G> {
-        if self.is_off() {
-            return Held::unobserved(wait(&self.raw));
+        wait: impl FnOnce(&R) -> Result<G, E>,
+    ) -> Result<Held<G>, E> {
+        if cfg!(not(feature = "stats")) {
+            return wait(&self.raw).map(Held::unobserved);
         }
-        let Some(site) = self.observe_untimed(thread, row, location) else {
-            return self.acquire_otherwise(kind, row, location, now, wait);
-        };
-        self.acquire_at(thread, site, row, Timing::Untimed, now, wait)
-    }
-
-    #[inline(never)]
-    fn acquire_otherwise<G>(
-        &self,
-        kind: LockKind,
-        row: Row,
-        location: Line,
-        now: impl FnOnce(&R) -> Option<G>,
-        wait: impl FnOnce(&R) -> G,
-    ) -> Held<G> {
-        let held = self.acquire_unless(kind, row, location, now, |raw| Some(wait(raw)));
-        held.unwrap_or_else(|| unreachable!("waiting without a limit does not give up"))
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn acquire_waiting<G>(
-        &self,
-        site: &'static Site,
-        timing: Timing,
-        wait: impl FnOnce(&R) -> G,
-    ) -> Held<G> {
-        let held = self.acquire_blocking(site, timing, |raw| Some(wait(raw)));
-        held.unwrap_or_else(|| unreachable!("waiting without a limit does not give up"))
-    }
-
-    /// Acquires, unless `wait` gives up.
-    #[inline]
-    #[track_caller]
-    fn acquire_within<G>(
-        &self,
-        kind: LockKind,
-        row: Row,
-        now: impl FnOnce(&R) -> Option<G>,
-        wait: impl FnOnce(&R) -> Option<G>,
-    ) -> Option<Held<G>> {
-        self.acquire_unless(kind, row, Location::caller(), now, wait)
-    }
-
-    fn acquire_unless<G>(
-        &self,
-        kind: LockKind,
-        row: Row,
-        location: Line,
-        now: impl FnOnce(&R) -> Option<G>,
-        wait: impl FnOnce(&R) -> Option<G>,
-    ) -> Option<Held<G>> {
-        let held = match self.observe(kind, row, location) {
+        // It may be the lock's first use, or the thread's window may just have been used up.
+        self.class.class(kind);
+        thread.open_window();
+        if let Some(ready) = self.ready(thread) {
+            return match now(&self.raw) {
+                Some(inner) => {
+                    let hold = self.begin_fast(thread, ready, activity, location);
+                    Ok(Held::observed(inner, hold))
+                }
+                None => self.wait_fast(
+                    thread,
+                    ready.class,
+                    activity,
+                    (Some(location), Timing::Exact),
+                    wait,
+                ),
+            };
+        }
+        let (observed, line) = self.observe(thread, kind, activity, location);
+        let held = match observed {
             None => Held::unobserved(wait(&self.raw)?),
-            Some((site, timing)) => match now(&self.raw) {
-                Some(inner) => Held::observed(inner, self.acquired(site, timing)),
-                None => self.acquire_blocking(site, timing, wait)?,
+            Some(observed) => match now(&self.raw) {
+                Some(inner) => Held::observed(inner, self.begin(thread, &observed, activity)),
+                None => self.wait(thread, &observed, activity, wait)?,
             },
         };
-        self.note(row, location);
-        Some(held)
-    }
-
-    /// Notes an acquisition while somebody measures. The fast path need not: it is none then.
-    #[inline]
-    fn note(&self, row: Row, location: Line) {
-        if let Some(class) = self.class.resolved()
-            && class.is_measured()
-        {
-            note(class, row, location);
-        }
-    }
-
-    fn acquire_blocking<G>(
-        &self,
-        site: &'static Site,
-        timing: Timing,
-        wait: impl FnOnce(&R) -> Option<G>,
-    ) -> Option<Held<G>> {
-        let stripe = site.stripe();
-        stripe.prepare_to_block();
-        let start = clock::now();
-        let waiting = self.begin_wait(site, start);
-        let Some(inner) = wait(&self.raw) else {
-            self.give_up(site, waiting);
-            return None;
-        };
-        let at = clock::now();
-        let bounced = || slot::here(|thread| self.bounced(thread));
-        self.end_wait(site, waiting, at, bounced);
-        Some(Held::observed(inner, Observed::new(site, timing, at)))
-    }
-
-    /// A wait that is to be counted at `site` begins. The stripe has been
-    /// [prepared](crate::stats::Stripe::prepare_to_block).
-    fn begin_wait(&self, site: &'static Site, start: u64) -> Waiting {
-        Waiting {
-            start,
-            listed: site.stripe().waits(site, start),
-            is_blamed: self.contention().arrive(site, start),
-        }
-    }
-
-    /// The wait has ended without the lock.
-    fn give_up(&self, site: &'static Site, waiting: Waiting) {
-        if waiting.is_blamed {
-            self.contention().give_up(site, clock::now());
-        }
-        site.stripe().gave_up(waiting.listed);
-    }
-
-    /// The wait has ended with the lock taken, at `at`.
-    fn end_wait(
-        &self,
-        site: &'static Site,
-        waiting: Waiting,
-        at: u64,
-        bounced: impl FnOnce() -> bool,
-    ) {
-        let stripe = site.stripe();
-        let (hand_over, mark) = if waiting.is_blamed {
-            self.contention().acquire(site, stripe.row(), at)
-        } else {
-            stripe.class().stats.unblamed();
-            (0, Mark::NONE)
-        };
-        stripe.handed_over(hand_over);
-        let wait = (waiting.listed, waiting.start);
-        stripe.acquired_after(site, wait, (at, mark), bounced());
+        self.note(activity, line);
+        Ok(held)
     }
 
     /// Attempts to acquire, without waiting.
@@ -536,102 +413,192 @@ impl<R, K: Kinds> Instrumented<R, K> {
     fn try_acquire<G>(
         &self,
         kind: LockKind,
-        row: Row,
+        activity: Activity,
         now: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
         let location = Location::caller();
-        slot::here(|thread| {
-            let Some(site) = self.observe_fast(thread, row, location) else {
-                return self.try_acquire_otherwise(kind, row, location, now);
+        stats::here(|thread| {
+            let Some(ready) = self.ready(thread) else {
+                return self.try_acquire_general(thread, kind, activity, location, now);
             };
-            let last = self.last.load(Ordering::Relaxed);
             let Some(inner) = now(&self.raw) else {
-                site.stripe().try_failed();
+                failed(Page::place_of(ready.next).0, ready.class, activity);
                 return None;
             };
-            let observed = self.acquired_fast(thread, site, row, last, Timing::Fast);
-            Some(Held::observed(inner, observed))
+            let hold = self.begin_fast(thread, ready, activity, location);
+            Some(Held::observed(inner, hold))
         })
     }
 
     #[inline(never)]
-    fn try_acquire_otherwise<G>(
+    fn try_acquire_general<G>(
         &self,
+        thread: &Thread,
         kind: LockKind,
-        row: Row,
-        location: Line,
+        activity: Activity,
+        location: Site,
         now: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
-        let observe = self.observe(kind, row, location);
-        let held = match (now(&self.raw), observe) {
+        if self.is_off() {
+            return now(&self.raw).map(Held::unobserved);
+        }
+        let (observed, line) = self.observe(thread, kind, activity, location);
+        let held = match (now(&self.raw), observed) {
             (None, None) => return None,
-            (None, Some((site, _))) => {
-                site.stripe().try_failed();
+            (None, Some(observed)) => {
+                failed(observed.room.page, observed.class, activity);
                 return None;
             }
             (Some(inner), None) => Held::unobserved(inner),
-            (Some(inner), Some((site, timing))) => {
-                Held::observed(inner, self.acquired(site, timing))
+            (Some(inner), Some(observed)) => {
+                Held::observed(inner, self.begin(thread, &observed, activity))
             }
         };
-        self.note(row, location);
+        self.note(activity, line);
         Some(held)
     }
 
-    /// Releases with `unlock`, then records the hold. After the unlock the lock may be gone:
-    /// another thread may have freed it.
+    /// Whether there is nothing to do but to acquire.
+    #[inline(always)]
+    fn is_off(&self) -> bool {
+        let class = self.class.unwatched();
+        cfg!(not(feature = "stats")) || class.is_some_and(LockClass::is_off)
+    }
+
+    /// Where and how to record, or `None` where recording is off; and the line that acquires. Finds a
+    /// lock's class, and makes room in the thread's log.
+    #[inline]
+    fn observe(
+        &self,
+        thread: &Thread,
+        kind: LockKind,
+        activity: Activity,
+        location: Site,
+    ) -> (Option<Observed>, Site) {
+        let class = self.class.class(kind);
+        let Some((timing, call_sites)) = class.recording(thread) else {
+            return (None, location);
+        };
+        let room = thread.room_for_one();
+        let line = stats::line_of(room.page, stats::hold(&class.stats, activity), location);
+        let observed = Observed {
+            class,
+            room,
+            timing,
+            site: call_sites.then_some(line),
+        };
+        (Some(observed), line)
+    }
+
+    /// Notes an acquisition while somebody measures. The fast path need not: it is none then.
+    #[inline]
+    fn note(&self, activity: Activity, line: Site) {
+        if let Some(class) = self.class.resolved()
+            && class.is_measured()
+            && let Some(mode) = activity.mode()
+        {
+            note(class, mode, line);
+        }
+    }
+
+    /// Records a hold that begins.
+    fn begin(&self, thread: &Thread, observed: &Observed, activity: Activity) -> Hold {
+        let Observed {
+            class,
+            ref room,
+            timing,
+            site,
+        } = *observed;
+        let next = room.page.record(room.page.next_index());
+        let (me, last) = (Holder::next(room.page.window()), self.last());
+        let is_new = !last.is_same_page(me);
+        // Late, so that the hold has little in it that is not the caller's.
+        let at = stamp(timing);
+        let is_bounce = is_new && thread.is_other(last);
+        let hold = self.publish(room, class, activity, site, (timing, at), is_bounce);
+        if activity != Activity::Read || is_new && !self.is_herd(next, at) {
+            self.set_last(me);
+        }
+        hold
+    }
+
+    /// Writes a hold that begins at `at` into the log, and tells those who wait.
+    fn publish(
+        &self,
+        room: &Room,
+        class: &'static LockClass,
+        activity: Activity,
+        site: Option<Site>,
+        (timing, at): (Timing, u64),
+        is_bounce: bool,
+    ) -> Hold {
+        let (site, mut what) = (stats::site(site), stats::hold(&class.stats, activity));
+        if is_bounce {
+            what |= stats::BOUNCED;
+        }
+        if self.class.is_watched() && self.tell_begin(stats::holder_word(site, activity), at) {
+            what |= stats::WATCHED;
+        }
+        let entry = hold_entry(room.page, what, site, timing, at);
+        Hold::new(room.page.publish(&entry), timing)
+    }
+
+    /// Releases with `unlock`, then records the end. After the unlock the lock may be gone: another
+    /// thread may have freed it.
     #[inline(always)]
     fn release<G>(&self, held: Held<G>, unlock: impl FnOnce(&R, G)) {
-        let Some(observed) = held.observed else {
-            let class = self.class.resolved();
-            unlock(&self.raw, held.inner);
-            if let Some(class) = class.filter(|class| class.is_on()) {
-                class.stats.unmatched();
-            }
-            return;
+        let Some(hold) = held.hold else {
+            return self.release_unobserved(held.inner, unlock);
         };
-        let (site, at) = (observed.site(), observed.at());
-        if observed.is_fast() && !self.contention().is_any() {
-            slot::here(|thread| {
-                let end = clock::counter_now();
-                unlock(&self.raw, held.inner);
-                released_fast(thread, site, at, end);
-            });
+        if hold.is_plain() && !self.class.is_watched() {
+            let end = clock::counter_now();
+            unlock(&self.raw, held.inner);
+            hold.record().finish(end);
         } else {
-            self.release_lightly(observed, held.inner, unlock);
+            self.release_untimed(hold, held.inner, unlock);
         }
     }
 
     /// Releases where the hold is only counted.
     #[inline(never)]
-    fn release_lightly<G>(&self, observed: Observed, inner: G, unlock: impl FnOnce(&R, G)) {
-        if observed.is_untimed() && !self.contention().is_any() {
+    fn release_untimed<G>(&self, hold: Hold, inner: G, unlock: impl FnOnce(&R, G)) {
+        if hold.is_untimed() && !self.class.is_watched() {
             unlock(&self.raw, inner);
-            let (site, at) = (observed.site(), observed.at());
-            slot::here(|thread| released_untimed(thread, site, at));
+            hold.record().finish(stats::UNTIMED_END);
         } else {
-            self.release_otherwise(observed, inner, unlock);
+            self.release_general(hold, inner, unlock);
         }
     }
 
-    /// Releases a lock that somebody waits for, or by a clock that is not the plain counter.
-    #[inline(never)]
-    fn release_otherwise<G>(&self, observed: Observed, inner: G, unlock: impl FnOnce(&R, G)) {
-        let (site, at) = (observed.site(), observed.at());
-        let end = observed.end();
-        let verdict = if self.contention().is_any() {
-            self.verdict(site, at, end)
+    /// Releases what was acquired while recording was off.
+    #[inline]
+    fn release_unobserved<G>(&self, inner: G, unlock: impl FnOnce(&R, G)) {
+        if self.is_off() {
+            unlock(&self.raw, inner);
         } else {
-            None
-        };
-        unlock(&self.raw, inner);
-        if let Some(verdict) = verdict {
-            site.stripe().blamed(site, &verdict);
+            self.release_unmatched(inner, unlock);
         }
-        if observed.is_fast() {
-            slot::here(|thread| released_fast(thread, site, at, end));
-        } else {
-            observed.ended(end);
+    }
+
+    #[inline(never)]
+    fn release_unmatched<G>(&self, inner: G, unlock: impl FnOnce(&R, G)) {
+        let class = self.class.resolved();
+        unlock(&self.raw, inner);
+        if let Some(class) = class.filter(|class| class.is_on()) {
+            class.stats.unmatched();
+        }
+    }
+
+    /// Releases a lock that is waited for, or where the end is not read from the plain counter.
+    #[inline(never)]
+    fn release_general<G>(&self, hold: Hold, inner: G, unlock: impl FnOnce(&R, G)) {
+        let end = hold.end();
+        let unused = self.tell_end(hold.record(), end, true);
+        // Before the unlock, which may take long: who comes meanwhile finds that the hold has ended.
+        hold.record().finish(end);
+        unlock(&self.raw, inner);
+        if let Some(watch) = unused {
+            stats::give_back(watch);
         }
     }
 
@@ -639,25 +606,210 @@ impl<R, K: Kinds> Instrumented<R, K> {
     /// and another starts at the same moment. `convert` must not wait.
     #[inline]
     #[track_caller]
-    fn convert<G, H>(&self, held: Held<G>, to: Row, convert: impl FnOnce(&R, G) -> H) -> Held<H> {
-        self.note(to, Location::caller());
-        let Some(observed) = held.observed else {
-            return Held::unobserved(convert(&self.raw, held.inner));
-        };
-        let now = clock::now();
-        self.settle(observed, now);
-        let inner = convert(&self.raw, held.inner);
-        Held::observed(inner, observed.succeed(now, to, Location::caller()))
-    }
-
-    /// Deals out the blame of a hold that ends while the lock stays taken, in another mode.
-    #[inline]
-    fn settle(&self, observed: Observed, end: u64) {
-        if self.contention().is_any() {
-            let site = observed.site();
-            if let Some(verdict) = self.verdict(site, observed.at(), end) {
-                site.stripe().blamed(site, &verdict);
-            }
+    fn convert<G, H>(
+        &self,
+        held: Held<G>,
+        to: Activity,
+        convert: impl FnOnce(&R, G) -> H,
+    ) -> Held<H> {
+        let location = Location::caller();
+        self.note(to, location);
+        let hold = held
+            .hold
+            .map(|hold| self.succeed(hold, to, location, hold.end()));
+        Held {
+            inner: convert(&self.raw, held.inner),
+            hold,
         }
     }
+
+    /// Ends a hold and starts one of another mode at `location`, both at `end`. For who has the lock
+    /// exclusively before or after.
+    #[inline(never)]
+    fn succeed(&self, hold: Hold, to: Activity, location: Site, end: u64) -> Hold {
+        let record = hold.record();
+        let class = self.class.class(LockKind::Unknown);
+        let next = stats::here(|thread| {
+            let room = thread.room_for_one();
+            let me = Holder::next(room.page.window());
+            self.tell_end(record, end, false);
+            let site = class.tells_lines().then_some(location);
+            let start = hold.start_of_next(end);
+            let next = self.publish(&room, class, to, site, (hold.timing(), start), false);
+            self.set_last(me);
+            next
+        });
+        // Listed before the other one is not any more: whoever looks finds the lock held.
+        record.finish(end);
+        next
+    }
+
+    /// Records an upgrade that did not wait and failed.
+    fn failed_to_upgrade(&self) {
+        let class = self.class.class(LockKind::Unknown);
+        stats::here(|thread| failed(thread.room_for_one().page, class, Activity::Write));
+    }
+
+    // What those who wait are told. `tell_begin` and `tell_end` are for the holder.
+
+    /// Tells that a hold begins, if anybody waits. Returns whether its end has to be told too.
+    #[cold]
+    #[inline(never)]
+    fn tell_begin(&self, holder: usize, at: u64) -> bool {
+        let is_untimed = at == stats::UNTIMED_START;
+        let at = if is_untimed { clock::now() } else { at };
+        let Some(watch) = self.pin_watch(holder) else {
+            return false;
+        };
+        if is_alone(holder) {
+            if is_untimed {
+                watch.set_alone_since(at);
+            }
+            return false;
+        }
+        let is_waited_for = watch.is_waited_for();
+        if is_waited_for {
+            watch.begin_hold(holder, at);
+        }
+        unpin_watch(watch, holder);
+        is_waited_for
+    }
+
+    /// Tells that a hold ends, if anybody has to know. Where nobody has waited for a while, and it `may`,
+    /// takes the watch from the lock and returns it, to be given back after the unlock.
+    #[cold]
+    #[inline(never)]
+    fn tell_end(&self, record: &Record, end: u64, may_unwatch: bool) -> Option<&'static Watch> {
+        let watch = self.class.watch()?;
+        let at = if end == stats::UNTIMED_END {
+            clock::now()
+        } else {
+            end
+        };
+        let what = record.what();
+        let holder = stats::holder_word(stats::line_of_its(record), stats::activity_of(what));
+        if is_alone(holder) {
+            return self.tell_alone(watch, record, holder, at, may_unwatch);
+        }
+        let was_told = what & stats::WATCHED != 0;
+        if was_told {
+            watch.end_hold(holder, at);
+        }
+        let is_missed = !was_told && watch.is_waited_for();
+        let may_unwatch = may_unwatch && watch.is_idle(at, stats::kept_for());
+        if !is_missed && !may_unwatch {
+            return None;
+        }
+        let watch = self.pin_watch(holder)?;
+        if is_missed {
+            watch.end_untold_hold(holder, at);
+        }
+        if may_unwatch && watch.retire(is_alone(holder)) {
+            self.class.unwatch(watch);
+            return Some(watch);
+        }
+        unpin_watch(watch, holder);
+        None
+    }
+
+    /// The same for an exclusive hold: nobody else has the lock.
+    fn tell_alone(
+        &self,
+        watch: &'static Watch,
+        record: &Record,
+        holder: usize,
+        at: u64,
+        may_unwatch: bool,
+    ) -> Option<&'static Watch> {
+        let start = match record.start() {
+            stats::UNTIMED_START => watch.alone_since(),
+            start => Some(start),
+        };
+        if let Some(start) = start {
+            watch.add_alone(holder, at.saturating_sub(start));
+            watch.set_alone_since(0);
+        }
+        // What this looks at all that wait write, so a look now and then is enough.
+        let is_time = may_unwatch && self.last().to_bits().is_multiple_of(LOOKS);
+        if is_time && watch.is_idle(at, stats::kept_for()) && watch.retire(true) {
+            self.class.unwatch(watch);
+            return Some(watch);
+        }
+        None
+    }
+
+    /// A hold goes on that had been told to have ended.
+    fn tell_again(&self, record: &Record) {
+        let what = record.what();
+        let holder = stats::holder_word(record.site(), stats::activity_of(what));
+        if self.tell_begin(holder, clock::now()) {
+            record.set_what(what | stats::WATCHED);
+        }
+    }
+
+    /// The watch, which stays this lock's until it is unpinned.
+    fn pin_watch(&self, holder: usize) -> Option<&'static Watch> {
+        let watch = self.class.watch()?;
+        if is_alone(holder) {
+            return Some(watch);
+        }
+        if !watch.pin() {
+            return None;
+        }
+        if self.class.watch().is_some_and(|its| ptr::eq(its, watch)) {
+            return Some(watch);
+        }
+        watch.unpin();
+        None
+    }
+}
+
+/// One exclusive holder in so many looks whether its lock still needs its watch.
+const LOOKS: u32 = 8;
+
+/// Whether nobody else has the lock: then nobody else can take its watch away.
+fn is_alone(holder: usize) -> bool {
+    stats::activity_of(holder).is_exclusive()
+}
+
+fn unpin_watch(watch: &Watch, holder: usize) {
+    if !is_alone(holder) {
+        watch.unpin();
+    }
+}
+
+/// Where and how to record an acquisition.
+struct Observed {
+    class: &'static LockClass,
+    room: Room,
+    timing: Timing,
+    site: Option<Site>,
+}
+
+/// The clock at the start of a hold, if it is timed.
+fn stamp(timing: Timing) -> u64 {
+    match timing {
+        Timing::Untimed => stats::UNTIMED_START,
+        Timing::Exact | Timing::ForMany(_) => clock::now(),
+    }
+}
+
+/// What the log says of a hold that begins, in the next record of the page.
+fn hold_entry(page: &Page, mut what: usize, site: usize, timing: Timing, start: u64) -> Entry {
+    if let Timing::ForMany(shift) = timing {
+        what |= stats::SAMPLED;
+        page.set_next_shift(shift);
+    }
+    Entry {
+        what,
+        site,
+        start,
+        end: 0,
+    }
+}
+
+/// Records an attempt that did not wait and failed.
+#[inline(never)]
+fn failed(page: &Page, class: &'static LockClass, activity: Activity) {
+    page.publish(&stats::event(&class.stats, activity, Kind::TryFailed));
 }

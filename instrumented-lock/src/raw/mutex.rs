@@ -1,7 +1,7 @@
 //! `lock_api`'s mutex traits for an instrumented raw mutex.
 
-use super::{Held, Instrumented, Kinds};
-use crate::stats::Row;
+use super::{Held, Instrumented, Kinds, always};
+use crate::mode::Activity;
 use lock_api::{RawMutex, RawMutexFair, RawMutexTimed};
 use std::panic::Location;
 
@@ -15,13 +15,16 @@ unsafe impl<R: RawMutex, K: Kinds> RawMutex for Instrumented<R, K> {
     #[inline]
     #[track_caller]
     fn lock(&self) -> Self::Guard {
-        self.acquire(K::MUTEX, Row::Write, R::try_lock, R::lock)
+        let wait = |raw: &R| always(raw.lock());
+        match self.acquire(K::MUTEX, Activity::Write, R::try_lock, wait) {
+            Ok(held) => held,
+        }
     }
 
     #[inline]
     #[track_caller]
     fn try_lock(&self) -> Option<Self::Guard> {
-        self.try_acquire(K::MUTEX, Row::Write, R::try_lock)
+        self.try_acquire(K::MUTEX, Activity::Write, R::try_lock)
     }
 
     #[inline]
@@ -54,16 +57,16 @@ unsafe impl<R: RawMutexTimed, K: Kinds> RawMutexTimed for Instrumented<R, K> {
     #[inline]
     #[track_caller]
     fn try_lock_for(&self, timeout: Self::Duration) -> Option<Self::Guard> {
-        self.acquire_within(K::MUTEX, Row::Write, R::try_lock, |raw| {
-            raw.try_lock_for(timeout)
-        })
+        let wait = |raw: &R| raw.try_lock_for(timeout).ok_or(());
+        self.acquire(K::MUTEX, Activity::Write, R::try_lock, wait)
+            .ok()
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_until(&self, timeout: Self::Instant) -> Option<Self::Guard> {
-        self.acquire_within(K::MUTEX, Row::Write, R::try_lock, |raw| {
-            raw.try_lock_until(timeout)
-        })
+        let wait = |raw: &R| raw.try_lock_until(timeout).ok_or(());
+        self.acquire(K::MUTEX, Activity::Write, R::try_lock, wait)
+            .ok()
     }
 }

@@ -1,8 +1,9 @@
 //! `lock_api`'s reader-writer traits for an instrumented raw lock.
 
-use super::{Held, Instrumented, Kinds};
-use crate::clock;
-use crate::stats::Row;
+use super::{Held, Hold, Instrumented, Kinds, Observed, always};
+use crate::lock_kind::LockKind;
+use crate::mode::Activity;
+use crate::stats;
 use lock_api::{
     RawRwLock, RawRwLockDowngrade, RawRwLockFair, RawRwLockTimed, RawRwLockUpgrade,
     RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair, RawRwLockUpgradeTimed,
@@ -20,13 +21,16 @@ unsafe impl<R: RawRwLock, K: Kinds> RawRwLock for Instrumented<R, K> {
     #[inline]
     #[track_caller]
     fn lock_shared(&self) -> Self::SharedGuard {
-        self.acquire(K::RWLOCK, Row::Read, R::try_lock_shared, R::lock_shared)
+        let wait = |raw: &R| always(raw.lock_shared());
+        match self.acquire(K::RWLOCK, Activity::Read, R::try_lock_shared, wait) {
+            Ok(held) => held,
+        }
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_shared(&self) -> Option<Self::SharedGuard> {
-        self.try_acquire(K::RWLOCK, Row::Read, R::try_lock_shared)
+        self.try_acquire(K::RWLOCK, Activity::Read, R::try_lock_shared)
     }
 
     #[inline]
@@ -38,14 +42,16 @@ unsafe impl<R: RawRwLock, K: Kinds> RawRwLock for Instrumented<R, K> {
     #[inline]
     #[track_caller]
     fn lock_exclusive(&self) -> Self::ExclusiveGuard {
-        let (now, wait) = (R::try_lock_exclusive, R::lock_exclusive);
-        self.acquire(K::RWLOCK, Row::Write, now, wait)
+        let wait = |raw: &R| always(raw.lock_exclusive());
+        match self.acquire(K::RWLOCK, Activity::Write, R::try_lock_exclusive, wait) {
+            Ok(held) => held,
+        }
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_exclusive(&self) -> Option<Self::ExclusiveGuard> {
-        self.try_acquire(K::RWLOCK, Row::Write, R::try_lock_exclusive)
+        self.try_acquire(K::RWLOCK, Activity::Write, R::try_lock_exclusive)
     }
 
     #[inline]
@@ -89,7 +95,7 @@ unsafe impl<R: RawRwLockDowngrade, K: Kinds> RawRwLockDowngrade for Instrumented
     #[track_caller]
     unsafe fn downgrade(&self, guard: Self::ExclusiveGuard) -> Self::SharedGuard {
         // SAFETY: as for `unlock_shared`.
-        self.convert(guard, Row::Read, |raw, inner| unsafe {
+        self.convert(guard, Activity::Read, |raw, inner| unsafe {
             raw.downgrade(inner)
         })
     }
@@ -103,29 +109,33 @@ unsafe impl<R: RawRwLockTimed, K: Kinds> RawRwLockTimed for Instrumented<R, K> {
     #[inline]
     #[track_caller]
     fn try_lock_shared_for(&self, timeout: Self::Duration) -> Option<Self::SharedGuard> {
-        let wait = |raw: &R| raw.try_lock_shared_for(timeout);
-        self.acquire_within(K::RWLOCK, Row::Read, R::try_lock_shared, wait)
+        let wait = |raw: &R| raw.try_lock_shared_for(timeout).ok_or(());
+        self.acquire(K::RWLOCK, Activity::Read, R::try_lock_shared, wait)
+            .ok()
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_shared_until(&self, timeout: Self::Instant) -> Option<Self::SharedGuard> {
-        let wait = |raw: &R| raw.try_lock_shared_until(timeout);
-        self.acquire_within(K::RWLOCK, Row::Read, R::try_lock_shared, wait)
+        let wait = |raw: &R| raw.try_lock_shared_until(timeout).ok_or(());
+        self.acquire(K::RWLOCK, Activity::Read, R::try_lock_shared, wait)
+            .ok()
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_exclusive_for(&self, timeout: Self::Duration) -> Option<Self::ExclusiveGuard> {
-        let wait = |raw: &R| raw.try_lock_exclusive_for(timeout);
-        self.acquire_within(K::RWLOCK, Row::Write, R::try_lock_exclusive, wait)
+        let wait = |raw: &R| raw.try_lock_exclusive_for(timeout).ok_or(());
+        self.acquire(K::RWLOCK, Activity::Write, R::try_lock_exclusive, wait)
+            .ok()
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_exclusive_until(&self, timeout: Self::Instant) -> Option<Self::ExclusiveGuard> {
-        let wait = |raw: &R| raw.try_lock_exclusive_until(timeout);
-        self.acquire_within(K::RWLOCK, Row::Write, R::try_lock_exclusive, wait)
+        let wait = |raw: &R| raw.try_lock_exclusive_until(timeout).ok_or(());
+        self.acquire(K::RWLOCK, Activity::Write, R::try_lock_exclusive, wait)
+            .ok()
     }
 }
 
@@ -136,45 +146,68 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
     /// # Safety
     ///
     /// The caller holds the lock upgradably with this state, and `wait` is an upgrade of `R`.
-    #[inline]
     #[track_caller]
-    unsafe fn upgrade_with(
+    unsafe fn upgrade_with<E>(
         &self,
         held: Held<R::UpgradableGuard>,
-        wait: impl FnOnce(&R, R::UpgradableGuard) -> Result<R::ExclusiveGuard, R::UpgradableGuard>,
+        wait: impl FnOnce(&R, R::UpgradableGuard) -> Result<R::ExclusiveGuard, E>,
+        not_upgraded: impl FnOnce(E) -> R::UpgradableGuard,
     ) -> Result<Held<R::ExclusiveGuard>, Held<R::UpgradableGuard>> {
-        let Some(observed) = held.observed else {
-            return wait(&self.raw, held.inner)
+        let location = Location::caller();
+        let Some(hold) = held.hold else {
+            let upgraded = wait(&self.raw, held.inner).map_err(not_upgraded);
+            return upgraded
+                .inspect(|_| self.note(Activity::Write, location))
                 .map(Held::unobserved)
                 .map_err(Held::unobserved);
         };
-        let start = clock::now();
+        let start = hold.end();
         // SAFETY: `R` is held upgradably with the inner state.
         let inner = match unsafe { self.raw.try_upgrade(held.inner) } {
             Ok(inner) => {
-                self.settle(observed, start);
-                let observed = observed.succeed(start, Row::Write, Location::caller());
-                return Ok(Held::observed(inner, observed));
+                self.note(Activity::Write, location);
+                let hold = self.succeed(hold, Activity::Write, location, start);
+                return Ok(Held::observed(inner, hold));
             }
             Err(inner) => inner,
         };
-        let stripe = observed.site().stripe().of(Row::Write);
-        let site = stripe.site(Location::caller());
-        stripe.prepare_to_block();
-        let waiting = self.begin_wait(site, start);
-        match wait(&self.raw, inner) {
-            Ok(inner) => {
-                let at = clock::now();
-                self.settle(observed, start);
-                self.end_wait(site, waiting, at, || false);
-                observed.ended(start);
-                Ok(Held::observed(inner, observed.next(site, at)))
+        match self.wait_to_upgrade(hold, location, start, |raw| wait(raw, inner)) {
+            Ok(held) => {
+                self.note(Activity::Write, location);
+                Ok(held)
             }
-            Err(inner) => {
-                self.give_up(site, waiting);
-                Err(Held::observed(inner, observed))
-            }
+            Err(error) => Err(Held::observed(not_upgraded(error), hold)),
         }
+    }
+
+    /// Waits for the other readers, from `start`, when `hold` ends if the wait succeeds.
+    fn wait_to_upgrade<G, E>(
+        &self,
+        hold: Hold,
+        location: &'static Location<'static>,
+        start: u64,
+        wait: impl FnOnce(&R) -> Result<G, E>,
+    ) -> Result<Held<G>, E> {
+        let record = hold.record();
+        stats::here(|thread| {
+            let class = self.class.class(LockKind::Unknown);
+            let observed = Observed {
+                class,
+                room: thread.room_for_one(),
+                timing: hold.timing(),
+                site: class.tells_lines().then_some(location),
+            };
+            // Nobody is kept waiting by what waits itself.
+            self.tell_end(record, start, false);
+            record.set_what(record.what() & !stats::WATCHED);
+            let held = self.wait(thread, &observed, Activity::Write, wait);
+            if held.is_ok() {
+                record.finish(start);
+            } else {
+                self.tell_again(record);
+            }
+            held
+        })
     }
 }
 
@@ -185,14 +218,21 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
     #[inline]
     #[track_caller]
     fn lock_upgradable(&self) -> Self::UpgradableGuard {
-        let (now, wait) = (R::try_lock_upgradable, R::lock_upgradable);
-        self.acquire(K::RWLOCK, Row::Upgradable, now, wait)
+        let wait = |raw: &R| always(raw.lock_upgradable());
+        match self.acquire(
+            K::RWLOCK,
+            Activity::Upgradable,
+            R::try_lock_upgradable,
+            wait,
+        ) {
+            Ok(held) => held,
+        }
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_upgradable(&self) -> Option<Self::UpgradableGuard> {
-        self.try_acquire(K::RWLOCK, Row::Upgradable, R::try_lock_upgradable)
+        self.try_acquire(K::RWLOCK, Activity::Upgradable, R::try_lock_upgradable)
     }
 
     #[inline]
@@ -205,13 +245,14 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
     #[track_caller]
     unsafe fn upgrade(&self, guard: Self::UpgradableGuard) -> Self::ExclusiveGuard {
         // SAFETY: as for `unlock_shared`.
-        match unsafe { self.upgrade_with(guard, |raw, inner| Ok(raw.upgrade(inner))) } {
-            Ok(held) => {
-                self.note(Row::Write, Location::caller());
-                held
-            }
-            Err(_) => unreachable!("waiting without a limit does not give up"),
-        }
+        let upgraded = unsafe {
+            self.upgrade_with(
+                guard,
+                |raw, inner| always(raw.upgrade(inner)),
+                |no| match no {},
+            )
+        };
+        upgraded.unwrap_or_else(|_| unreachable!("waiting without a limit does not give up"))
     }
 
     #[inline]
@@ -221,26 +262,23 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
         guard: Self::UpgradableGuard,
     ) -> Result<Self::ExclusiveGuard, Self::UpgradableGuard> {
         let location = Location::caller();
-        let Some(observed) = guard.observed else {
-            // SAFETY: as for `unlock_shared`.
-            let tried = unsafe { self.raw.try_upgrade(guard.inner) };
-            return tried
-                .inspect(|_| self.note(Row::Write, location))
-                .map(Held::unobserved)
-                .map_err(Held::unobserved);
-        };
-        let now = clock::now();
+        let start = guard.hold.map(Hold::end);
         // SAFETY: as for `unlock_shared`.
         match unsafe { self.raw.try_upgrade(guard.inner) } {
             Ok(inner) => {
-                self.note(Row::Write, location);
-                self.settle(observed, now);
-                let observed = observed.succeed(now, Row::Write, location);
-                Ok(Held::observed(inner, observed))
+                self.note(Activity::Write, location);
+                let succeed = |(hold, start)| self.succeed(hold, Activity::Write, location, start);
+                let hold = guard.hold.zip(start).map(succeed);
+                Ok(Held { inner, hold })
             }
             Err(inner) => {
-                observed.site().stripe().of(Row::Write).try_failed();
-                Err(Held::observed(inner, observed))
+                if guard.hold.is_some() {
+                    self.failed_to_upgrade();
+                }
+                Err(Held {
+                    inner,
+                    hold: guard.hold,
+                })
             }
         }
     }
@@ -265,7 +303,7 @@ unsafe impl<R: RawRwLockUpgradeDowngrade, K: Kinds> RawRwLockUpgradeDowngrade
     #[track_caller]
     unsafe fn downgrade_upgradable(&self, guard: Self::UpgradableGuard) -> Self::SharedGuard {
         // SAFETY: as for `unlock_shared`.
-        self.convert(guard, Row::Read, |raw, inner| unsafe {
+        self.convert(guard, Activity::Read, |raw, inner| unsafe {
             raw.downgrade_upgradable(inner)
         })
     }
@@ -277,7 +315,7 @@ unsafe impl<R: RawRwLockUpgradeDowngrade, K: Kinds> RawRwLockUpgradeDowngrade
             // SAFETY: as for `unlock_shared`.
             unsafe { raw.downgrade_to_upgradable(inner) }
         };
-        self.convert(guard, Row::Upgradable, convert)
+        self.convert(guard, Activity::Upgradable, convert)
     }
 }
 
@@ -286,15 +324,27 @@ unsafe impl<R: RawRwLockUpgradeTimed, K: Kinds> RawRwLockUpgradeTimed for Instru
     #[inline]
     #[track_caller]
     fn try_lock_upgradable_for(&self, timeout: Self::Duration) -> Option<Self::UpgradableGuard> {
-        let wait = |raw: &R| raw.try_lock_upgradable_for(timeout);
-        self.acquire_within(K::RWLOCK, Row::Upgradable, R::try_lock_upgradable, wait)
+        let wait = |raw: &R| raw.try_lock_upgradable_for(timeout).ok_or(());
+        self.acquire(
+            K::RWLOCK,
+            Activity::Upgradable,
+            R::try_lock_upgradable,
+            wait,
+        )
+        .ok()
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_upgradable_until(&self, timeout: Self::Instant) -> Option<Self::UpgradableGuard> {
-        let wait = |raw: &R| raw.try_lock_upgradable_until(timeout);
-        self.acquire_within(K::RWLOCK, Row::Upgradable, R::try_lock_upgradable, wait)
+        let wait = |raw: &R| raw.try_lock_upgradable_until(timeout).ok_or(());
+        self.acquire(
+            K::RWLOCK,
+            Activity::Upgradable,
+            R::try_lock_upgradable,
+            wait,
+        )
+        .ok()
     }
 
     #[inline]
@@ -304,10 +354,12 @@ unsafe impl<R: RawRwLockUpgradeTimed, K: Kinds> RawRwLockUpgradeTimed for Instru
         guard: Self::UpgradableGuard,
         timeout: Self::Duration,
     ) -> Result<Self::ExclusiveGuard, Self::UpgradableGuard> {
-        let location = Location::caller();
+        let wait = |raw: &R, inner| {
+            // SAFETY: as for `unlock_shared`.
+            unsafe { raw.try_upgrade_for(inner, timeout) }
+        };
         // SAFETY: as for `unlock_shared`.
-        unsafe { self.upgrade_with(guard, |raw, inner| raw.try_upgrade_for(inner, timeout)) }
-            .inspect(|_| self.note(Row::Write, location))
+        unsafe { self.upgrade_with(guard, wait, |inner| inner) }
     }
 
     #[inline]
@@ -317,9 +369,11 @@ unsafe impl<R: RawRwLockUpgradeTimed, K: Kinds> RawRwLockUpgradeTimed for Instru
         guard: Self::UpgradableGuard,
         timeout: Self::Instant,
     ) -> Result<Self::ExclusiveGuard, Self::UpgradableGuard> {
-        let location = Location::caller();
+        let wait = |raw: &R, inner| {
+            // SAFETY: as for `unlock_shared`.
+            unsafe { raw.try_upgrade_until(inner, timeout) }
+        };
         // SAFETY: as for `unlock_shared`.
-        unsafe { self.upgrade_with(guard, |raw, inner| raw.try_upgrade_until(inner, timeout)) }
-            .inspect(|_| self.note(Row::Write, location))
+        unsafe { self.upgrade_with(guard, wait, |inner| inner) }
     }
 }

@@ -5,7 +5,11 @@
 //! is ask its thread id. The id therefore knows the lock's class, and leaves word in a
 //! thread-local of which lock was asked last.
 
-use crate::class::{ClassCell, Declaration, LockKind};
+use crate::cell::ClassCell;
+use crate::class::Declaration;
+use crate::lock_kind::LockKind;
+use crate::mode::Activity;
+use crate::stats::{self, Kind};
 use lock_api::GetThreadId;
 use std::cell::Cell;
 use std::num::NonZeroUsize;
@@ -65,7 +69,8 @@ pub(crate) fn counting_nested<G>(
     let class = id.class.class_uncounted(LockKind::ReentrantMutex);
     let guard = acquire()?;
     if nested && class.is_on() {
-        class.stats.nested();
+        let event = stats::event(&class.stats, Activity::Write, Kind::Nested);
+        stats::here(|thread| _ = thread.room_for_one().page.publish(&event));
     }
     Some(guard)
 }

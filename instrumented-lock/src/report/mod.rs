@@ -1,4 +1,4 @@
-//! Reports: pure functions of a [`Snapshot`](crate::Snapshot), one format a file.
+//! Reports: pure functions of a [`Snapshot`], one format a file.
 
 mod lock_stat;
 mod table;
@@ -7,3 +7,17 @@ mod who;
 
 pub use lock_stat::lock_stat;
 pub use table::{TableOptions, print, table, table_with};
+
+use crate::snapshot::Snapshot;
+use std::fmt;
+
+/// The [table](table()); the wide one for `{:#}`.
+impl fmt::Display for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let options = TableOptions {
+            wide: f.alternate(),
+            ..Default::default()
+        };
+        f.write_str(&table_with(self, options))
+    }
+}

@@ -1,35 +1,27 @@
 //! [`Blame`]: which line keeps which line waiting.
 
 use super::Location;
-use crate::stats::Pair;
 use std::cmp::Reverse;
 use std::time::Duration;
 
-/// The time that acquisitions of one line waited while a line held the lock.
+/// The time that acquisitions of one line waited while a line held the lock. Counted when a wait
+/// ends, also where it gives up.
 ///
-/// A class keeps 64 pairs; beyond that the smallest is dropped from the pairs, and stays in the [blame of its holder](super::CallSite::blame).
+/// A class keeps 64 pairs; beyond that the smallest is dropped from the pairs, and stays in the
+/// [blame of its holder](super::CallSite::blame).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Blame {
-    waiter: Location,
-    holder: Location,
-    waits: u64,
-    total_ns: u64,
+    pub(crate) waiter: Location,
+    pub(crate) holder: Location,
+    pub(crate) waits: u64,
+    pub(crate) total_ns: u64,
 }
 
 impl Blame {
-    /// The pairs of a class, largest first.
-    pub(super) fn of<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> Vec<Blame> {
-        let pairs: Vec<_> = pairs
-            .into_iter()
-            .map(|pair| Blame {
-                waiter: Location::of_site(pair.waiter),
-                holder: Location::of_site(pair.holder),
-                waits: pair.waits,
-                total_ns: pair.total,
-            })
-            .collect();
-        merge(&[], &pairs)
+    /// Pairs, the largest first; the compiler may have kept several locations for a line.
+    pub(crate) fn sorted(pairs: &[Blame]) -> Vec<Blame> {
+        merge(&[], pairs)
     }
 
     /// The line that waited.
@@ -42,7 +34,8 @@ impl Blame {
         &self.holder
     }
 
-    /// How often a hold of the one ended with an acquisition of the other still waiting.
+    /// How many waits of the one had some time in which the other held the lock, however often it did
+    /// so meanwhile.
     pub fn waits(&self) -> u64 {
         self.waits
     }

@@ -1,57 +1,29 @@
 //! [`CallSite`]: what one acquiring line does with a lock.
 
 use super::Location;
-use crate::stats::{Mode, SiteTotals};
+use crate::mode::Mode;
 use std::time::Duration;
 
 /// What one line that acquires a lock, in one mode, has cost.
 ///
-/// The rows of a lock add up to its totals. A thread keeps ten lines apart for each class and mode;
-/// when it meets an eleventh, the cheapest one is added to the row of [all others](Self::is_other).
+/// The rows of a lock add up to its totals. Ten lines or more are told apart for each class and mode;
+/// when there is another one, the cheapest is added to the row of [all others](Self::is_other).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CallSite {
-    location: Location,
-    mode: Mode,
-    acquisitions: u64,
-    releases: u64,
-    contended: u64,
-    blocked_total_ns: u64,
-    blocked_max_ns: u64,
-    hold_total_ns: u64,
-    hold_max_ns: u64,
-    blame_ns: u64,
+    pub(crate) location: Location,
+    pub(crate) mode: Mode,
+    pub(crate) acquisitions: u64,
+    pub(crate) releases: u64,
+    pub(crate) contended: u64,
+    pub(crate) blocked_total_ns: u64,
+    pub(crate) blocked_max_ns: u64,
+    pub(crate) hold_total_ns: u64,
+    pub(crate) hold_max_ns: u64,
+    pub(crate) blame_ns: u64,
 }
 
 impl CallSite {
-    /// The rows of one mode, from what the stripes add up to; the compiler may have kept several
-    /// locations for a line.
-    pub(super) fn of_mode<'a>(
-        mode: Mode,
-        totals: impl IntoIterator<Item = (Location, &'a SiteTotals)>,
-    ) -> Vec<CallSite> {
-        let mut rows: Vec<CallSite> = Vec::new();
-        for (location, totals) in totals {
-            let row = CallSite {
-                location,
-                mode,
-                acquisitions: totals.acquisitions,
-                releases: totals.releases,
-                contended: totals.contended,
-                blocked_total_ns: totals.blocked_total,
-                blocked_max_ns: totals.blocked_max,
-                hold_total_ns: totals.hold_total,
-                hold_max_ns: totals.hold_max,
-                blame_ns: totals.blame,
-            };
-            match rows.iter_mut().find(|known| known.is_same(&row)) {
-                Some(known) => *known = known.merge(&row),
-                None => rows.push(row),
-            }
-        }
-        rows
-    }
-
     /// The line; `(other)` for the row of all others.
     pub fn location(&self) -> &Location {
         &self.location
@@ -105,19 +77,22 @@ impl CallSite {
     }
 
     /// How long others waited while this line held the lock: every waiter counts for the time that
-    /// it overlapped, waits that gave up in the end too. Of an exclusive lock whose waits all
-    /// succeeded, the blame of all lines and the [hand-over](super::LockSnapshot::hand_over) are
-    /// together what was blocked. A reader is blamed for the writer that it keeps waiting and for
-    /// the readers behind that; several readers are each blamed in full.
+    /// it overlapped, waits that gave up in the end too. Counted when a wait ends, not before.
+    ///
+    /// Of an exclusive lock whose waits all succeeded, the blame of all lines and the
+    /// [hand-over](super::LockSnapshot::hand_over) are together what was blocked. A reader is blamed
+    /// for the writer that it keeps waiting and for the readers behind that; several readers are each
+    /// blamed in full. While a lock is waited for, eight of its holding lines are told apart; the
+    /// blame of further ones is in the row of [all others](Self::is_other).
     pub fn blame(&self) -> Duration {
         Duration::from_nanos(self.blame_ns)
     }
 
-    fn is_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.mode == other.mode && self.location == other.location
     }
 
-    fn merge(&self, other: &Self) -> Self {
+    pub(crate) fn merge(&self, other: &Self) -> Self {
         CallSite {
             acquisitions: self.acquisitions + other.acquisitions,
             releases: self.releases + other.releases,
@@ -153,22 +128,22 @@ impl CallSite {
         }
     }
 
-    fn is_empty(&self) -> bool {
-        self.acquisitions == 0 && self.releases == 0 && self.contended == 0
+    pub(crate) fn is_empty(&self) -> bool {
+        self.acquisitions == 0 && self.releases == 0 && self.contended == 0 && self.blame_ns == 0
     }
-}
 
-/// Most expensive first: by time blocked and blamed for, then by time held.
-pub(super) fn sort(sites: &mut [CallSite]) {
-    sites.sort_by(|a, b| {
-        let cost = |site: &CallSite| {
-            let waiting = site.blocked_total_ns.saturating_add(site.blame_ns);
-            (waiting, site.hold_total_ns, site.acquisitions)
-        };
-        cost(b)
-            .cmp(&cost(a))
-            .then_with(|| a.location.cmp(&b.location))
-    });
+    /// Most expensive first: by time blocked and blamed for, then by time held.
+    pub(crate) fn sort(sites: &mut [CallSite]) {
+        sites.sort_by(|a, b| {
+            let cost = |site: &CallSite| {
+                let waiting = site.blocked_total_ns.saturating_add(site.blame_ns);
+                (waiting, site.hold_total_ns, site.acquisitions)
+            };
+            cost(b)
+                .cmp(&cost(a))
+                .then_with(|| a.location.cmp(&b.location))
+        });
+    }
 }
 
 pub(super) fn merge(a: &[CallSite], b: &[CallSite]) -> Vec<CallSite> {
@@ -179,7 +154,7 @@ pub(super) fn merge(a: &[CallSite], b: &[CallSite]) -> Vec<CallSite> {
             None => merged.push(site.clone()),
         }
     }
-    sort(&mut merged);
+    CallSite::sort(&mut merged);
     merged
 }
 
@@ -206,6 +181,6 @@ pub(super) fn since(later: &[CallSite], earlier: &[CallSite]) -> Vec<CallSite> {
         }
     }
     interval.retain(|site| !site.is_empty());
-    sort(&mut interval);
+    CallSite::sort(&mut interval);
     interval
 }

@@ -1,6 +1,6 @@
 //! [`Distribution`]: exact moments, extremes, and a histogram for the quantiles.
 
-use crate::stats::{BUCKETS, Totals, bucket_of, middle, upper_bound};
+use crate::histogram::{BUCKETS, bucket_of, middle, upper_bound};
 use std::time::Duration;
 
 /// A distribution of durations.
@@ -11,38 +11,19 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Distribution {
-    count: u64,
+    pub(crate) count: u64,
     /// Nanoseconds.
-    sum_ns: u128,
+    pub(crate) sum_ns: u128,
     /// Saturating. A string in JSON, where numbers end at 2^53.
     #[cfg_attr(feature = "serde", serde(with = "decimal_string"))]
-    sum_of_squares_ns2: u128,
-    min_ns: Option<u64>,
-    max_ns: Option<u64>,
+    pub(crate) sum_of_squares_ns2: u128,
+    pub(crate) min_ns: Option<u64>,
+    pub(crate) max_ns: Option<u64>,
     /// Bucket and count, for buckets that are not empty, in ascending order.
-    buckets: Vec<(usize, u64)>,
+    pub(crate) buckets: Vec<(usize, u64)>,
 }
 
 impl Distribution {
-    pub(crate) fn of(totals: &Totals) -> Self {
-        let some = |ns| (totals.count > 0).then_some(ns);
-        let buckets = totals
-            .buckets
-            .iter()
-            .copied()
-            .enumerate()
-            .filter(|&(_, n)| n > 0)
-            .collect();
-        Distribution {
-            count: totals.count,
-            sum_ns: totals.sum,
-            sum_of_squares_ns2: totals.squares,
-            min_ns: some(totals.min),
-            max_ns: some(totals.max),
-            buckets,
-        }
-    }
-
     /// This distribution and `zeros` durations of zero.
     pub(crate) fn with_zeros(&self, zeros: u64) -> Self {
         let mut all = self.clone();
@@ -144,7 +125,7 @@ impl Distribution {
 
     /// The histogram: for each bucket that is not empty, its inclusive upper bound in nanoseconds
     /// and how many durations lie in it, in ascending order. Bounds are 0, then powers of 2^(1/8)
-    /// from 1 ns to 2^40 ns, then infinity: OpenTelemetry's exponential histogram at scale 3,
+    /// from 1 ns to 2^63 ns, then infinity: OpenTelemetry's exponential histogram at scale 3,
     /// Prometheus' native histogram at schema 3.
     pub fn buckets(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         self.buckets
@@ -277,11 +258,19 @@ mod tests {
     use super::*;
 
     fn of(values: &[u64]) -> Distribution {
-        let mut totals = Totals::new();
-        for &ns in values {
-            totals.fold(ns);
-        }
-        Distribution::of(&totals)
+        let one = |&ns: &u64| Distribution {
+            count: 1,
+            sum_ns: u128::from(ns),
+            sum_of_squares_ns2: u128::from(ns) * u128::from(ns),
+            min_ns: Some(ns),
+            max_ns: Some(ns),
+            buckets: vec![(bucket_of(ns), 1)],
+        };
+        let nothing = Distribution::default();
+        values
+            .iter()
+            .map(one)
+            .fold(nothing, |all, one| all.merge(&one))
     }
 
     #[test]

@@ -15,8 +15,8 @@ pub struct Location {
 }
 
 impl Location {
-    /// Where a row of a stripe belongs; `None` is the row of the others.
-    pub(super) fn of_site(location: Option<&std::panic::Location<'_>>) -> Self {
+    /// The line of a row; `None` is the row of all others.
+    pub(crate) fn of_site(location: Option<&std::panic::Location<'_>>) -> Self {
         location.map_or_else(
             || Location {
                 file: OTHER.to_owned(),

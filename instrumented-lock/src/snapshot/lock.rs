@@ -3,70 +3,32 @@
 use super::blame::{self, Blame};
 use super::call_site::{self, CallSite};
 use super::{Distribution, Location};
-use crate::class::{LockClass, LockKind};
-use crate::stats::{Mode, RowTotals, Scratch};
+use crate::lock_kind::LockKind;
+use crate::mode::Mode;
 use std::time::Duration;
 
 /// The figures of one lock class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LockSnapshot {
-    name: String,
-    kind: LockKind,
-    declared_at: Location,
-    instances: u64,
-    unmatched: u64,
-    clock_anomalies: u64,
-    write: ModeSnapshot,
-    read: ModeSnapshot,
-    upgradable: ModeSnapshot,
-    nested: u64,
-    sleep: SleepSnapshot,
-    call_sites: Vec<CallSite>,
-    blame: Vec<Blame>,
-    hand_over_ns: u64,
-    unblamed: u64,
+    pub(crate) name: String,
+    pub(crate) kind: LockKind,
+    pub(crate) declared_at: Location,
+    pub(crate) instances: u64,
+    pub(crate) unmatched: u64,
+    pub(crate) clock_anomalies: u64,
+    pub(crate) write: ModeSnapshot,
+    pub(crate) read: ModeSnapshot,
+    pub(crate) upgradable: ModeSnapshot,
+    pub(crate) nested: u64,
+    pub(crate) sleep: SleepSnapshot,
+    pub(crate) call_sites: Vec<CallSite>,
+    pub(crate) blame: Vec<Blame>,
+    pub(crate) hand_over_ns: u64,
+    pub(crate) unblamed: u64,
 }
 
 impl LockSnapshot {
-    pub(crate) fn of(class: &'static LockClass, scratch: &mut Scratch) -> Self {
-        let totals = class.stats.read(scratch);
-        let [write, read, upgradable, sleep] = &totals.rows;
-        let modes = [
-            (Mode::Write, write),
-            (Mode::Read, read),
-            (Mode::Upgradable, upgradable),
-        ];
-        let mut call_sites: Vec<_> = modes
-            .into_iter()
-            .flat_map(|(mode, totals)| {
-                let sites = totals.sites.iter();
-                CallSite::of_mode(
-                    mode,
-                    sites.map(|(at, totals)| (Location::of_site(*at), totals)),
-                )
-            })
-            .collect();
-        call_site::sort(&mut call_sites);
-        LockSnapshot {
-            name: class.name().to_owned(),
-            kind: class.kind(),
-            declared_at: class.declared_at().into(),
-            instances: totals.instances,
-            unmatched: totals.unmatched,
-            clock_anomalies: totals.clock_anomalies,
-            write: ModeSnapshot::of(write),
-            read: ModeSnapshot::of(read),
-            upgradable: ModeSnapshot::of(upgradable),
-            nested: totals.nested,
-            sleep: SleepSnapshot::of(sleep),
-            call_sites,
-            blame: Blame::of(&totals.pairs),
-            hand_over_ns: totals.rows.iter().map(|row| row.hand_over).sum(),
-            unblamed: totals.unblamed,
-        }
-    }
-
     /// The name of the class: `crate::module::Store::index`, the name given with `#[lock(name)]`,
     /// or `file:line:column` of the creation.
     pub fn name(&self) -> &str {
@@ -145,15 +107,15 @@ impl LockSnapshot {
         Duration::from_nanos(self.hand_over_ns)
     }
 
-    /// Acquisitions whose waiting is in neither blame nor hand-over: another lock that was waited
-    /// for had the place that this one has by its address.
+    /// Acquisitions whose waiting is in neither blame nor hand-over. None, today: every lock that is
+    /// waited for has a place of its own.
     pub fn unblamed(&self) -> u64 {
         self.unblamed
     }
 
     /// Acquisitions by another thread than the one that had the lock last, in all modes:
-    /// `acq-bounces` of `lock_stat`, by thread. Where readers take turns within some microseconds, not
-    /// each of them is noted in the lock, and it is counted what the last one noted makes of it.
+    /// `acq-bounces` of `lock_stat`, by thread. Where readers take turns within some microseconds,
+    /// the lock does not remember each of them, and the next one counts by the last that it does.
     pub fn bounces(&self) -> u64 {
         self.modes().map(|(_, mode)| mode.bounces()).sum()
     }
@@ -220,35 +182,20 @@ impl LockSnapshot {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ModeSnapshot {
-    acquisitions: u64,
-    try_failures: u64,
-    timeouts: u64,
-    releases: u64,
-    bounces: u64,
-    contended_bounces: u64,
-    hold: Distribution,
-    blocked: Distribution,
-    wait: Distribution,
+    pub(crate) acquisitions: u64,
+    pub(crate) try_failures: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) releases: u64,
+    pub(crate) bounces: u64,
+    pub(crate) contended_bounces: u64,
+    pub(crate) hold: Distribution,
+    pub(crate) blocked: Distribution,
+    pub(crate) wait: Distribution,
 }
 
 impl ModeSnapshot {
-    fn of(totals: &RowTotals) -> Self {
-        ModeSnapshot {
-            acquisitions: totals.acquisitions,
-            try_failures: totals.try_failures,
-            timeouts: totals.timeouts,
-            releases: totals.releases(),
-            bounces: totals.bounces,
-            contended_bounces: totals.contended_bounces,
-            hold: Distribution::of(&totals.hold),
-            blocked: Distribution::of(&totals.blocked),
-            wait: Distribution::default(),
-        }
-        .with_wait()
-    }
-
     /// An acquisition that did not block waited for zero time.
-    fn with_wait(self) -> Self {
+    pub(crate) fn with_wait(self) -> Self {
         let immediate = self.acquisitions.saturating_sub(self.blocked.count());
         ModeSnapshot {
             wait: self.blocked.with_zeros(immediate),
@@ -351,20 +298,12 @@ impl ModeSnapshot {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SleepSnapshot {
-    waits: u64,
-    timeouts: u64,
-    time: Distribution,
+    pub(crate) waits: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) time: Distribution,
 }
 
 impl SleepSnapshot {
-    fn of(totals: &RowTotals) -> Self {
-        SleepSnapshot {
-            waits: totals.acquisitions,
-            timeouts: totals.timeouts,
-            time: Distribution::of(&totals.hold),
-        }
-    }
-
     /// Waits that have begun. Those that have not ended are asleep:
     /// [`time().count()`](Self::time) fewer.
     pub fn waits(&self) -> u64 {

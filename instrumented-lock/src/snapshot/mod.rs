@@ -18,8 +18,6 @@ pub use in_flight::{InFlight, InFlightState};
 pub use location::Location;
 pub use lock::{LockSnapshot, ModeSnapshot, SleepSnapshot};
 
-use crate::report;
-use std::fmt;
 use std::time::Duration;
 
 /// The figures of all lock classes at one moment, from [`registry::snapshot`].
@@ -91,8 +89,8 @@ use std::time::Duration;
 /// ```
 ///
 /// In `buckets`, a pair is the number of a bucket and its count; empty ones are left out. Bucket 0
-/// holds durations of 0, bucket k those with 2^((k − 2)/8) < ns ≤ 2^((k − 1)/8), bucket 322 all
-/// above 2^40 ns.
+/// holds durations of 0, bucket k those with 2^((k − 2)/8) < ns ≤ 2^((k − 1)/8), bucket 506 all
+/// above 2^63 ns.
 ///
 /// [`registry::snapshot`]: crate::registry::snapshot
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,12 +105,13 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// `locks` are sorted by name and declaration site.
+    /// `locks` are sorted by name and declaration site, `in_flight` by age.
     pub(crate) fn new(
         elapsed: Duration,
         enabled: bool,
         mut diagnostics: Vec<String>,
         locks: Vec<LockSnapshot>,
+        in_flight: Vec<InFlight>,
     ) -> Self {
         diagnostics.extend(name_clashes(&locks));
         Snapshot {
@@ -120,7 +119,7 @@ impl Snapshot {
             enabled,
             diagnostics,
             locks,
-            in_flight: InFlight::all(),
+            in_flight,
         }
     }
 
@@ -164,8 +163,8 @@ impl Snapshot {
         &self.in_flight
     }
 
-    /// Holds that are in flight and not listed: see [`InFlight`]. Zero if all threads stand still
-    /// and all are listed.
+    /// Holds that are in flight and not [listed](Self::in_flight): none, unless snapshots of several
+    /// intervals have been put together.
     pub fn in_flight_unlisted(&self) -> u64 {
         let held =
             |(_, mode): (_, &ModeSnapshot)| mode.acquisitions().saturating_sub(mode.releases());
@@ -248,17 +247,6 @@ impl Snapshot {
             .locks
             .binary_search_by(|other| other.identity().cmp(&lock.identity()));
         found.ok().map(|i| &self.locks[i])
-    }
-}
-
-/// The [table](crate::report::table); the wide one for `{:#}`.
-impl fmt::Display for Snapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let options = report::TableOptions {
-            wide: f.alternate(),
-            ..Default::default()
-        };
-        f.write_str(&report::table_with(self, options))
     }
 }
 

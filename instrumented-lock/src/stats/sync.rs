@@ -1,4 +1,8 @@
-//! The atomics that `samples.rs` is written against; `tests/samples_model.rs` puts loom's in their place.
+//! The atomics that `log.rs` and `watch.rs` are written against; `tests/log_model.rs` and
+//! `tests/watch_model.rs` put loom's in their place.
 
-pub(super) use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+pub(super) use std::hint::spin_loop;
+pub(super) use std::sync::atomic::{
+    AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+};
 pub(super) use std::thread::yield_now;

@@ -1,14 +1,12 @@
 //! What measurements note: each acquisition of the threads that belong to one.
 //!
-//! A thread looks here only while a class [says so](LockClass::is_measured), so nobody pays who does
+//! A thread looks here only while a class says so, so nobody pays who does
 //! not measure, and who measures counts the same whatever is recorded.
 
-use super::sites::Site;
-use super::slot;
-use super::stripe::{Mode, Row, is_inside_lock_api};
 use crate::class::LockClass;
+use crate::mode::Mode;
+use crate::stats::Site;
 use std::cell::RefCell;
-use std::panic::Location;
 use std::ptr;
 use std::sync::Arc;
 
@@ -22,7 +20,7 @@ thread_local! {
 pub(crate) struct Note {
     pub(crate) class: &'static LockClass,
     pub(crate) mode: Mode,
-    pub(crate) location: &'static Location<'static>,
+    pub(crate) location: Site,
     pub(crate) acquisitions: u64,
 }
 
@@ -63,32 +61,18 @@ impl Notes {
 }
 
 /// Notes a successful acquisition with every measurement that the calling thread belongs to.
-pub(crate) fn note(class: &'static LockClass, row: Row, location: &'static Location<'static>) {
+pub(crate) fn note(class: &'static LockClass, mode: Mode, location: Site) {
     // A thread that is being torn down belongs to none.
     let _ = ACTIVE.try_with(|active| {
         for notes in active.borrow().iter() {
             notes.add(Note {
                 class,
-                mode: row.mode(),
-                location: user_line(class, location),
+                mode,
+                location,
                 acquisitions: 1,
             });
         }
     });
-}
-
-/// The line that locked before, where `lock_api` locks again what it has just unlocked.
-fn user_line(
-    class: &'static LockClass,
-    location: &'static Location<'static>,
-) -> &'static Location<'static> {
-    if !is_inside_lock_api(location) {
-        return location;
-    }
-    let last = slot::here(|thread| thread.last_released.get());
-    last.filter(|last| ptr::eq(last.stripe().class(), class))
-        .and_then(Site::location)
-        .unwrap_or(location)
 }
 
 /// The calling thread belongs to further measurements while this lives.

@@ -9,19 +9,22 @@
 //! |---|---|
 //! | 0 | exactly 0 |
 //! | k, from 1 to `BUCKETS` − 2 | 2^((k − 2) / 8) < v ≤ 2^((k − 1) / 8) |
-//! | `BUCKETS` − 1 | everything longer than 2^40 ns (18 minutes) |
+//! | `BUCKETS` − 1 | everything longer than 2^63 ns (292 years) |
 
-/// Octaves told apart: up to 2^40 ns, about 18 minutes. Longer values share the last bucket; their
+use std::num::NonZero;
+
+/// Octaves told apart: all up to 2^63 ns, 292 years. Longer values share the last bucket; their
 /// count, sum, minimum and maximum stay exact.
-const OCTAVES: usize = 40;
+const OCTAVES: usize = 63;
 
 /// One for zero, one for 1 ns, eight for each octave, one for everything beyond.
 pub(crate) const BUCKETS: usize = 3 + 8 * OCTAVES;
 
-/// For each sixteenth of an octave: how many boundaries lie below its start (the octave's own start
-/// not counted), and the one boundary inside it, as a 64-bit mantissa. Boundaries are at least
-/// 0.09 apart and a sixteenth is 0.0625 wide, so it holds at most one.
-const STEPS: [(u8, u64); 16] = steps();
+/// By the five highest bits of a mantissa, the first of which is set, one for each sixteenth of an octave:
+/// how many buckets lie below its start, from the one that the octave's start closes on, and the one
+/// boundary inside it, as a 64-bit mantissa. Boundaries are at least 0.09 apart and a sixteenth is
+/// 0.0625 wide, so it holds at most one. What has no bit set is 0, with nothing below.
+const STEPS: [(u8, u64); 32] = steps();
 
 /// 2^(j/8) for j = 0..8 as mantissas (the leading bit is bit 63), rounded down: for an integer
 /// value shifted up to bit 63, `value > floor(boundary)` and `value > boundary` are the same.
@@ -36,19 +39,20 @@ const BOUNDARIES: [u64; 8] = [
     0xeac0_c6e7_dd24_392e,
 ];
 
-const fn steps() -> [(u8, u64); 16] {
-    let mut steps = [(0, u64::MAX); 16];
+const fn steps() -> [(u8, u64); 32] {
+    let mut steps = [(0, u64::MAX); 32];
     let mut i = 0;
     while i < 16 {
+        steps[16 + i].0 = 1;
         let start = (1 << 63) + ((i as u64) << 59);
         let end = start.wrapping_add(1 << 59);
         let mut j = 0;
         while j < 8 {
             let boundary = BOUNDARIES[j];
             if boundary < start {
-                steps[i].0 += 1;
+                steps[16 + i].0 += 1;
             } else if boundary < end || end == 0 {
-                steps[i].1 = boundary;
+                steps[16 + i].1 = boundary;
             }
             j += 1;
         }
@@ -62,17 +66,38 @@ pub(crate) fn bucket_of(ns: u64) -> usize {
     place_of(ns).min(BUCKETS - 1)
 }
 
-/// The bucket of a value, as if there were buckets for all values: a count of leading zeros, a shift
-/// and one comparison.
+/// The bucket of a value up to 2^63: a count of leading zeros, a shift and one comparison.
 #[inline(always)]
 pub(crate) fn place_of(ns: u64) -> usize {
-    if ns == 0 {
-        return 0;
+    let octave = (ns | 1).ilog2() as usize;
+    let mantissa = ns << (63 - octave);
+    // Of 0 the highest bit is not set, and it has steps of its own.
+    let (below, boundary) = STEPS[(mantissa >> 59) as usize & 31];
+    8 * octave + below as usize + usize::from(mantissa > boundary)
+}
+
+/// By the five highest bits of 32, as in [`STEPS`]: what, added to all 32, has the bucket in the high half.
+const SHORT_STEPS: [u64; 32] = short_steps();
+
+const fn short_steps() -> [u64; 32] {
+    let mut steps = [0; 32];
+    let mut i = 16;
+    while i < 32 {
+        let (below, boundary) = STEPS[i];
+        // One more if the value is above the boundary. Its fraction below 2^-32 decides nothing.
+        steps[i] = ((below as u64) << 32) + (u32::MAX as u64 - (boundary >> 32));
+        i += 1;
     }
-    let octave = ns.ilog2() as usize;
-    let mantissa = ns << ns.leading_zeros();
-    let (below, boundary) = STEPS[(mantissa >> 59) as usize & 15];
-    1 + 8 * octave + below as usize + usize::from(mantissa > boundary)
+    steps
+}
+
+/// The bucket of a value below 2^32: the same with an addition in place of the comparison.
+#[inline(always)]
+pub(crate) fn short_place_of(ns: NonZero<u32>) -> usize {
+    let octave = ns.ilog2();
+    let mantissa = ns.get() << (31 - octave);
+    let step = SHORT_STEPS[(mantissa >> 27) as usize];
+    8 * octave as usize + ((step + u64::from(mantissa)) >> 32) as usize
 }
 
 /// The largest value of a bucket in nanoseconds, as OpenTelemetry and Prometheus state it: exact
@@ -104,11 +129,17 @@ mod tests {
         let values = edges.flat_map(|v| [v.saturating_sub(1), v, v.saturating_add(1)]);
         for v in (0..5000).chain(values).chain([u64::MAX]) {
             let bucket = bucket_of(v);
-            if bucket < BUCKETS - 1 && v < 1 << 50 {
+            if let Some(short) = u32::try_from(v).ok().and_then(NonZero::new) {
+                assert_eq!(short_place_of(short), bucket, "{v}");
+            }
+            if bucket < BUCKETS - 1 {
                 let value = v as f64;
-                assert!(value <= upper_bound(bucket), "{v} above bucket {bucket}");
                 assert!(
-                    bucket == 0 || value > upper_bound(bucket - 1) || v == 1,
+                    value <= upper_bound(bucket) || v >= 1 << 53,
+                    "{v} above bucket {bucket}"
+                );
+                assert!(
+                    bucket == 0 || value > upper_bound(bucket - 1) || v == 1 || v >= 1 << 50,
                     "{v} below bucket {bucket}"
                 );
             } else {
@@ -127,11 +158,12 @@ mod tests {
             );
         }
         assert_eq!(bucket_of((1 << OCTAVES) + 1), BUCKETS - 1);
+        assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
     }
 
     #[test]
     fn the_middle_is_within_the_stated_error() {
-        for v in (1..100_000u64).chain((17..39).map(|e| (1 << e) + 12_345)) {
+        for v in (1..100_000u64).chain((17..63).map(|e| (1 << e) + 12_345)) {
             let value = v as f64;
             let error = (middle(bucket_of(v)) - value).abs() / value;
             assert!(error <= 0.0443, "{v}: {error}");

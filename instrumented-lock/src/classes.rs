@@ -1,0 +1,158 @@
+//! The table of all lock classes of the process.
+//!
+//! Declarations come from `inventory` at link time, so declared classes are listed before their first
+//! use. The first use of a lock also makes its class, because a linked crate that nobody names can
+//! lose its link-time registrations. Locks that nobody annotated have one by their creation site.
+//!
+//! Nothing here runs while a lock of the user's is taken, except at the first use of an inner lock.
+
+use crate::class::{Declaration, Declarations, LockClass};
+use crate::fork::{self, Hooks, Whose};
+use crate::lock_kind::LockKind;
+use crate::{brief, clock};
+use parking_lot::{Mutex, MutexGuard};
+use std::collections::BTreeMap;
+use std::mem;
+use std::panic::Location;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+static TABLE: Mutex<Table> = Mutex::new(Table {
+    classes: Vec::new(),
+    sites: BTreeMap::new(),
+    copies: BTreeMap::new(),
+    declarations_listed: false,
+});
+
+struct Table {
+    classes: Vec<&'static LockClass>,
+    /// One class for a place in the source, however many copies of the [`Location`] there are.
+    sites: BTreeMap<&'static Location<'static>, &'static LockClass>,
+    /// By the address of each copy.
+    copies: BTreeMap<usize, &'static CreationSite>,
+    declarations_listed: bool,
+}
+
+/// One copy of the place where locks are created, and their class.
+struct CreationSite {
+    location: &'static Location<'static>,
+    class: &'static LockClass,
+}
+
+/// Creation sites that were looked for last, by their address: where many locks are created at a few
+/// places, each finds its class here.
+static RECENT: [AtomicPtr<CreationSite>; 256] = [const { AtomicPtr::new(ptr::null_mut()) }; 256];
+
+/// Nobody finds, makes or changes a class while all of these are locked.
+const AT_FORK: Hooks = Hooks {
+    before: || {
+        let table = mem::ManuallyDrop::new(brief::lock(&TABLE));
+        table.classes.iter().for_each(|class| class.hold_settings());
+    },
+    after: |_| {
+        // SAFETY: `before` has locked it and forgotten the guard, on this thread.
+        let table = unsafe { TABLE.make_guard_unchecked(brief::state()) };
+        for class in &table.classes {
+            // SAFETY: `before` has called `hold_settings`, on this thread.
+            unsafe { class.let_go_of_settings() };
+        }
+    },
+};
+
+fn table() -> MutexGuard<'static, Table> {
+    fork::call(Whose::Classes, AT_FORK);
+    clock::on_change(apply_settings);
+    brief::lock(&TABLE)
+}
+
+impl Table {
+    /// Lists a new class, which lives as long as the process.
+    fn enrol(&mut self, class: LockClass) -> &'static LockClass {
+        let class: &'static LockClass = Box::leak(Box::new(class));
+        self.classes.push(class);
+        class
+    }
+
+    fn of_declaration(&mut self, declaration: &Declaration) -> &'static LockClass {
+        declaration.class.get_or_init(|| {
+            self.enrol(LockClass::new(
+                declaration.name,
+                declaration.kind,
+                declaration.declared_at,
+                declaration.rank,
+            ))
+        })
+    }
+
+    fn of_site(
+        &mut self,
+        location: &'static Location<'static>,
+        kind: LockKind,
+    ) -> &'static CreationSite {
+        let copy = ptr::from_ref(location).addr();
+        if let Some(site) = self.copies.get(&copy) {
+            return site;
+        }
+        let class = self.sites.get(location).copied().unwrap_or_else(|| {
+            let name = Box::leak(location.to_string().into_boxed_str());
+            let class = self.enrol(LockClass::new(name, kind, location, None));
+            self.sites.insert(location, class);
+            class
+        });
+        let site = Box::leak(Box::new(CreationSite { location, class }));
+        self.copies.insert(copy, site);
+        site
+    }
+
+    fn enrol_declarations(&mut self) {
+        if !self.declarations_listed {
+            self.declarations_listed = true;
+            for declarations in inventory::iter::<Declarations> {
+                for declaration in declarations.0 {
+                    self.of_declaration(declaration);
+                }
+            }
+        }
+    }
+}
+
+/// Every class, by name and place: all that are declared, used or not, and every one that has been used.
+pub(crate) fn all() -> Vec<&'static LockClass> {
+    let mut table = table();
+    table.enrol_declarations();
+    let mut classes = table.classes.clone();
+    drop(table);
+    classes.sort_by_key(|class| (class.name(), class.declared_at()));
+    classes
+}
+
+/// Settings have changed, or how the clock is read: every class finds out what that means for it.
+pub(crate) fn apply_settings() {
+    let classes = table().classes.clone();
+    // A class that is enrolled meanwhile has found them as they are.
+    for class in classes {
+        class.apply_settings();
+    }
+}
+
+/// The class that is declared so.
+pub(crate) fn of_declaration(declaration: &Declaration) -> &'static LockClass {
+    let known = declaration.class.get().copied();
+    known.unwrap_or_else(|| table().of_declaration(declaration))
+}
+
+/// The class of the locks that are created at `location`.
+pub(crate) fn of_site(location: &'static Location<'static>, kind: LockKind) -> &'static LockClass {
+    // Locations lie 24 bytes apart.
+    let recent = &RECENT[ptr::from_ref(location).addr() / 8 % RECENT.len()];
+    // SAFETY: null, or a leaked site, stored below. Acquire: pairs with that store.
+    let found = unsafe { recent.load(Ordering::Acquire).as_ref() };
+    if let Some(site) = found
+        && ptr::eq(site.location, location)
+    {
+        return site.class;
+    }
+    let site = table().of_site(location, kind);
+    recent.store(ptr::from_ref(site).cast_mut(), Ordering::Release);
+    site.class
+}

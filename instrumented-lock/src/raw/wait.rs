@@ -1,0 +1,212 @@
+//! What an acquisition does that has to wait.
+
+use super::{Held, Hold, Instrumented, Kinds, Observed, hold_entry};
+use crate::class::{LockClass, Timing};
+use crate::clock;
+use crate::mode::Activity;
+use crate::stats::{self, Arrival, Batch, Entry, Holder, Kind, Page, Site, Thread, Waiting, Watch};
+use std::mem;
+use std::sync::atomic::Ordering;
+
+/// A wait in progress. When it is dropped it has ended without the lock.
+struct Wait<'a, R, K> {
+    lock: &'a Instrumented<R, K>,
+    thread: &'a Thread,
+    class: &'static LockClass,
+    activity: Activity,
+    site: Option<Site>,
+    start: u64,
+    /// Where it is announced, and what was announced there before.
+    page: &'static Page,
+    outer: Waiting,
+    watch: &'static Watch,
+    arrival: Arrival,
+}
+
+impl<R, K: Kinds> Instrumented<R, K> {
+    /// Waits, where all else was as on the fast path.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn wait_fast<G, E>(
+        &self,
+        thread: &Thread,
+        class: &'static LockClass,
+        activity: Activity,
+        (location, timing): (Option<Site>, Timing),
+        wait: impl FnOnce(&R) -> Result<G, E>,
+    ) -> Result<Held<G>, E> {
+        let room = thread.room_for_wait();
+        let what = stats::hold(&class.stats, activity);
+        let observed = Observed {
+            site: location.map(|location| stats::line_of(room.page, what, location)),
+            class,
+            room,
+            timing,
+        };
+        self.wait(thread, &observed, activity, wait)
+    }
+
+    /// Acquires with `wait`, which waits and may give up.
+    pub(super) fn wait<G, E>(
+        &self,
+        thread: &Thread,
+        observed: &Observed,
+        activity: Activity,
+        wait: impl FnOnce(&R) -> Result<G, E>,
+    ) -> Result<Held<G>, E> {
+        // Everything that may fold or allocate comes before the wait.
+        let (room, class) = (thread.room_for_wait(), observed.class);
+        let watch = self.class.wait(class);
+        let start = clock::now();
+        let page = room.page;
+        let waiting = Wait {
+            lock: self,
+            thread,
+            class,
+            activity,
+            site: observed.site,
+            start,
+            page,
+            outer: page.outer_wait(),
+            watch,
+            arrival: watch.arrive(start, self.alone(class, watch, start)),
+        };
+        let what = stats::hold(&class.stats, activity);
+        page.begin_wait(what, stats::site(observed.site), start);
+        let inner = wait(&self.raw)?;
+        let hold = waiting.acquired(observed.timing);
+        mem::forget(waiting);
+        Ok(Held::observed(inner, hold))
+    }
+
+    /// Who holds the lock exclusively, as it remembers, and for how long it has at `now`.
+    fn alone(&self, class: &LockClass, watch: &Watch, now: u64) -> Option<(usize, u64)> {
+        let record = self.last().record()?;
+        let is_hold = record.what() & !stats::BOUNCED == stats::hold(&class.stats, Activity::Write);
+        let start = match record.start() {
+            stats::UNTIMED_START => watch.alone_since()?,
+            start => start,
+        };
+        let is_it = is_hold && record.end().is_none();
+        let holder = stats::holder_word(stats::line_of_its(record), Activity::Write);
+        is_it.then(|| (holder, now.saturating_sub(start)))
+    }
+}
+
+impl<R, K: Kinds> Wait<'_, R, K> {
+    /// The wait has ended with the lock taken.
+    fn acquired(&self, timing: Timing) -> Hold {
+        let at = clock::now();
+        let lock = self.lock;
+        let room = self.thread.room_for_wait();
+        let page = room.page;
+        let (me, last) = (Holder::next(page.window()), lock.last());
+        let is_bounce = !last.is_same_page(me) && self.thread.is_other(last);
+        let bounced = if is_bounce { stats::BOUNCED } else { 0 };
+        let site = stats::site(self.site);
+
+        let mut what = stats::hold(&self.class.stats, self.activity) | bounced;
+        let has_others = !self.activity.is_exclusive() && self.watch.has_other_waiters();
+        if has_others {
+            what |= stats::WATCHED;
+        }
+        if self.activity.is_exclusive() && timing == Timing::Untimed {
+            self.watch.set_alone_since(at);
+        }
+        let start = match timing {
+            Timing::Untimed => stats::UNTIMED_START,
+            Timing::Exact | Timing::ForMany(_) => at,
+        };
+        let entry = hold_entry(page, what, site, timing, start);
+        let mut batch = page.batch();
+        let record = batch.push(&entry);
+        batch.push(&Entry {
+            what: self.what(Kind::Waited) | bounced,
+            site,
+            start: self.start,
+            end: at,
+        });
+        let left = self.blame(&mut batch, at);
+        if left > 0 {
+            // Where readers may be together, some that were there before anybody waited may still be.
+            let is_alone = self.activity.is_exclusive();
+            let reader = self.untold_holder(last, Activity::Read);
+            let holder = reader.filter(|_| !is_alone);
+            batch.push(&self.blame_entry(holder.unwrap_or(0), left));
+        }
+        if has_others {
+            let holder = stats::holder_word(site, self.activity);
+            self.watch.begin_hold(holder, at);
+        }
+        self.watch.leave(at);
+        batch.publish();
+        self.page.end_wait(self.outer);
+        lock.set_last(me);
+        Hold::new(record, timing)
+    }
+}
+
+impl<R, K> Wait<'_, R, K> {
+    /// Adds a record for each line that held the lock meanwhile. Returns how many ticks are left, in which
+    /// nobody is known to have had it.
+    fn blame(&self, batch: &mut Batch<'_>, at: u64) -> u64 {
+        let mut left = at.saturating_sub(self.start);
+        self.watch.depart(&self.arrival, at, |holder, ticks| {
+            // One hold after the other cannot come to more than the wait, whenever this thread was
+            // descheduled while it looked.
+            let is_exclusive = stats::activity_of(holder).is_exclusive();
+            let ticks = if is_exclusive { ticks.min(left) } else { ticks };
+            left = left.saturating_sub(ticks);
+            batch.push(&self.blame_entry(holder, ticks));
+        });
+        left
+    }
+
+    /// The line of the record that the lock remembers, if that hold is of this class, still in flight, and
+    /// nobody has been told of it.
+    fn untold_holder(&self, last: Holder, activity: Activity) -> Option<usize> {
+        let record = last.record()?;
+        let is_it = record.what() & !stats::BOUNCED == stats::hold(&self.class.stats, activity)
+            && record.end().is_none();
+        is_it.then(|| stats::holder_word(stats::line_of_its(record), activity))
+    }
+
+    fn blame_entry(&self, holder: usize, ticks: u64) -> Entry {
+        Entry {
+            what: self.what(Kind::Blame),
+            site: stats::site(self.site),
+            start: holder as u64,
+            end: ticks,
+        }
+    }
+
+    fn what(&self, kind: Kind) -> usize {
+        stats::what(&self.class.stats, self.activity, kind)
+    }
+}
+
+/// Without the lock.
+impl<R, K> Drop for Wait<'_, R, K> {
+    fn drop(&mut self) {
+        let at = clock::now();
+        let room = self.thread.room_for_wait();
+        let mut batch = room.page.batch();
+        batch.push(&stats::event(
+            &self.class.stats,
+            self.activity,
+            Kind::TimedOut,
+        ));
+        let left = self.blame(&mut batch, at);
+        let last = Holder::from_bits(self.lock.holder.load(Ordering::Relaxed));
+        let holders = [Activity::Write, Activity::Upgradable, Activity::Read];
+        let holder = holders
+            .into_iter()
+            .find_map(|it| self.untold_holder(last, it));
+        if let Some(holder) = holder.filter(|_| left > 0) {
+            batch.push(&self.blame_entry(holder, left));
+        }
+        self.watch.leave(at);
+        batch.publish();
+        self.page.end_wait(self.outer);
+    }
+}

@@ -1,0 +1,104 @@
+//! What each acquiring line does with the locks of a class, in one mode.
+//!
+//! There is room for [`LINES`] lines. When one more comes, the one that has cost least so far is added
+//! to the row of all others and makes room: the expensive ones stay. Everything is in exactly one row.
+
+use super::site::Site;
+use std::ptr;
+
+/// Lines that are told apart, besides the row of all others.
+pub(super) const LINES: usize = 10;
+
+/// The figures of one line. Times are nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LineFigures {
+    pub(crate) releases: u64,
+    pub(crate) hold_total: u64,
+    pub(crate) hold_max: u64,
+    pub(crate) contended: u64,
+    pub(crate) blocked_total: u64,
+    pub(crate) blocked_max: u64,
+    pub(crate) blame: u64,
+}
+
+impl LineFigures {
+    /// Adds holds: how many, how long in all, and the longest.
+    pub(super) fn add_holds(&mut self, count: u64, total: u64, longest: u64) {
+        self.releases += count;
+        self.hold_total = self.hold_total.saturating_add(total);
+        self.hold_max = self.hold_max.max(longest);
+    }
+
+    /// Adds one wait.
+    pub(super) fn add_wait(&mut self, ns: u64) {
+        self.contended += 1;
+        self.blocked_total = self.blocked_total.saturating_add(ns);
+        self.blocked_max = self.blocked_max.max(ns);
+    }
+
+    pub(super) fn add_blame(&mut self, ns: u64) {
+        self.blame = self.blame.saturating_add(ns);
+    }
+
+    /// Adds all that another row of the line has.
+    pub(crate) fn add(&mut self, other: &LineFigures) {
+        self.add_holds(other.releases, other.hold_total, other.hold_max);
+        self.contended += other.contended;
+        self.blocked_total = self.blocked_total.saturating_add(other.blocked_total);
+        self.blocked_max = self.blocked_max.max(other.blocked_max);
+        self.add_blame(other.blame);
+    }
+
+    fn cost(&self) -> u64 {
+        let waited = self.blame.saturating_add(self.blocked_total);
+        waited.saturating_add(self.hold_total)
+    }
+}
+
+/// The rows of the lines, and that of all others.
+pub(super) struct Lines {
+    rows: Vec<(Site, LineFigures)>,
+    others: LineFigures,
+}
+
+impl Lines {
+    pub(super) fn new() -> Self {
+        Lines {
+            rows: Vec::new(),
+            others: LineFigures::default(),
+        }
+    }
+
+    /// The row of `site`, if it has one; that of the others for none.
+    pub(super) fn find(&mut self, site: Option<Site>) -> Option<&mut LineFigures> {
+        let Some(site) = site else {
+            return Some(&mut self.others);
+        };
+        let row = self.rows.iter_mut().find(|(of, _)| ptr::eq(*of, site));
+        row.map(|(_, figures)| figures)
+    }
+
+    /// A row for `site`, which has none: one more, or that of the cheapest line.
+    pub(super) fn make(&mut self, site: Site) -> &mut LineFigures {
+        if self.rows.len() == LINES
+            && let Some(cheapest) = (0..LINES).min_by_key(|&i| self.rows[i].1.cost())
+        {
+            let (_, figures) = self.rows.swap_remove(cheapest);
+            self.others.add(&figures);
+        }
+        // Few lines acquire most locks: the first allocation is of two.
+        if self.rows.len() == self.rows.capacity() {
+            self.rows.reserve_exact(self.rows.len().max(2));
+        }
+        &mut self.rows.push_mut((site, LineFigures::default())).1
+    }
+
+    /// Every row; `None` is that of the others, which may be empty.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (Option<Site>, &LineFigures)> {
+        let rows = self
+            .rows
+            .iter()
+            .map(|(site, figures)| (Some(*site), figures));
+        rows.chain([(None, &self.others)])
+    }
+}

@@ -1,0 +1,107 @@
+//! Whose page of a log it is.
+
+use crate::brief;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Records of a page: what its 2 KiB have room for.
+pub(crate) const PAGE_RECORDS: usize = 57;
+
+/// Numbers that a page has for its records: a power of two, so that a number says which page it is of.
+pub(crate) const PAGE_NUMBERS: u32 = 64;
+
+/// Whose page it is.
+pub(crate) struct PageOwner {
+    /// Numbers the pages, from 0.
+    number: u32,
+    /// The lock for which the owner last said as a reader that it had it, and when.
+    herd_lock: AtomicUsize,
+    herd_at: AtomicU64,
+    /// The owner's name, for reports.
+    name: Mutex<Option<Arc<str>>>,
+    /// One bit for each record of an owner that has ended.
+    ended: AtomicU64,
+    /// What the owner held last when a window was opened, and where, in the words of records.
+    last_hold: (AtomicUsize, AtomicUsize),
+}
+
+/// How long a reader that has just said in its lock that it had it need not say so again, in ticks:
+/// some microseconds, longer where the counter is slow.
+const HERD: u64 = 8192;
+
+impl PageOwner {
+    /// Whether a reader that finds at `at` that another thread had the lock before has found so a
+    /// moment ago. Then the readers take turns, and the next one finds the same whatever it reads
+    /// there, while each store would take the lock's cache line from all others.
+    #[inline(always)]
+    pub(crate) fn is_herd(&self, lock: usize, at: u64) -> bool {
+        // Relaxed: the owner's only.
+        let is_herd = self.herd_lock.load(Ordering::Relaxed) == lock
+            && at.wrapping_sub(self.herd_at.load(Ordering::Relaxed)) < HERD;
+        if !is_herd {
+            self.herd_lock.store(lock, Ordering::Relaxed);
+            self.herd_at.store(at, Ordering::Relaxed);
+        }
+        is_herd
+    }
+
+    /// What the owner held last when a window was opened, and where, in the words of records.
+    pub(super) fn last_hold(&self) -> (usize, usize) {
+        let (what, site) = &self.last_hold;
+        (what.load(Ordering::Relaxed), site.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn remember(&self, what: usize, site: usize) {
+        self.last_hold.0.store(what, Ordering::Relaxed);
+        self.last_hold.1.store(site, Ordering::Relaxed);
+    }
+
+    /// The number of the page's first record, among all of the process; never 0.
+    pub(super) fn first_number(&self) -> u32 {
+        (self.number + 1) * PAGE_NUMBERS
+    }
+
+    /// Which stripes its records are folded into.
+    pub(super) fn home(&self) -> usize {
+        self.number as usize
+    }
+
+    /// The thread's name, if it has one and has not ended.
+    pub(crate) fn name(&self) -> Option<Arc<str>> {
+        brief::lock(&self.name).clone()
+    }
+
+    /// Whether the thread has ended that had this record published.
+    pub(crate) fn has_ended(&self, record: u32) -> bool {
+        self.ended.load(Ordering::Relaxed) >> record & 1 == 1
+    }
+
+    pub(super) fn new(number: u32) -> Self {
+        PageOwner {
+            number,
+            herd_lock: AtomicUsize::new(0),
+            herd_at: AtomicU64::new(0),
+            name: Mutex::new(None),
+            ended: AtomicU64::new(0),
+            last_hold: (AtomicUsize::new(0), AtomicUsize::new(0)),
+        }
+    }
+
+    pub(super) fn set_name(&self, name: Option<Arc<str>>) {
+        *brief::lock(&self.name) = name;
+    }
+
+    /// The owner has ended, with these records in flight.
+    pub(super) fn has_left(&self, in_flight: u64) {
+        self.ended.store(in_flight, Ordering::Relaxed);
+    }
+
+    /// Only these records are still in flight.
+    pub(super) fn have_ended_of(&self, in_flight: u64) {
+        let ended = self.ended.load(Ordering::Relaxed);
+        if ended != 0 {
+            self.ended.store(ended & in_flight, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What the words of a record say.
+//!
+//! `what` is the address of the [`ClassStats`] whose figures the record belongs to, and in the low bits,
+//! which its alignment leaves free: the [`Activity`], the [`Kind`], and flags.
+
+use super::figures::ClassStats;
+use super::log::{Entry, Page, Record};
+use super::pairs::Line;
+use super::site::Site;
+use crate::mode::Activity;
+use std::ptr;
+
+/// What has been recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// A hold from `start` to `end`; where it is not timed they are [`UNTIMED_START`] and
+    /// [`UNTIMED_END`].
+    Hold = 0,
+    /// A wait from `start` to `end`, which ended with the lock taken.
+    Waited = 1,
+    /// `end` ticks that `site` waited while the line in `start` held the lock: see [`holder_word`].
+    Blame = 2,
+    /// An attempt that did not wait and failed.
+    TryFailed = 3,
+    /// An attempt that waited for as long as it was allowed to.
+    TimedOut = 4,
+    /// An acquisition of a reentrant mutex by the thread that has it.
+    Nested = 5,
+    /// A duration that somebody else has measured: the stamps are nanoseconds.
+    Duration = 6,
+}
+
+/// A start that no clock reaches, of what has no duration, and the end that goes with it.
+pub(crate) const UNTIMED_START: u64 = 1 << 63;
+pub(crate) const UNTIMED_END: u64 = 1;
+
+const ACTIVITY: usize = 3;
+const KIND_SHIFT: u32 = 2;
+const KIND: usize = 7 << KIND_SHIFT;
+/// Another thread had the lock before.
+pub(crate) const BOUNCED: usize = 1 << 5;
+/// The hold stands for several: the page says for how many.
+pub(crate) const SAMPLED: usize = 1 << 6;
+/// Those who wait for the lock know of the hold: its end has to be told.
+pub(crate) const WATCHED: usize = 1 << 7;
+pub(crate) const TAGS: usize = (1 << 8) - 1;
+/// What says which locks a hold is of, and how it holds them.
+pub(super) const ACTIVITY_AND_CLASS: usize = !TAGS | ACTIVITY;
+const _: () = assert!(align_of::<ClassStats>() > TAGS);
+
+/// The word of a hold that begins.
+#[inline(always)]
+pub(crate) fn hold(stats: &ClassStats, activity: Activity) -> usize {
+    ptr::from_ref(stats).expose_provenance() | activity as usize
+}
+
+/// The word of what is recorded otherwise.
+pub(crate) fn what(stats: &ClassStats, activity: Activity, kind: Kind) -> usize {
+    hold(stats, activity) | (kind as usize) << KIND_SHIFT
+}
+
+/// A record of something that has no duration.
+pub(crate) fn event(stats: &ClassStats, activity: Activity, kind: Kind) -> Entry {
+    Entry {
+        what: what(stats, activity, kind),
+        site: 0,
+        start: UNTIMED_START,
+        end: UNTIMED_END,
+    }
+}
+
+/// The word of a line.
+#[inline(always)]
+pub(crate) fn site(site: Option<Site>) -> usize {
+    site.map_or(0, |site| ptr::from_ref(site).expose_provenance())
+}
+
+/// A holding line and what it holds the lock for, in one word that is not 0. The word 0 stands for
+/// nobody: what is then waited is hand-over.
+pub(crate) fn holder_word(line: usize, activity: Activity) -> usize {
+    line | activity as usize | HOLDER
+}
+
+const HOLDER: usize = 4;
+const _: () = assert!(align_of::<std::panic::Location<'static>>() > ACTIVITY + HOLDER);
+
+/// What a [`holder_word`] says; `None` for 0.
+pub(super) fn holder_of(word: usize) -> Option<(Line, Activity)> {
+    let line = word & !(ACTIVITY | HOLDER);
+    (word != 0).then(|| (site_of(line), Activity::from_bits(word)))
+}
+
+/// The line of a word that [`site`] has made.
+#[inline(always)]
+pub(crate) fn site_of(word: usize) -> Option<Site> {
+    // SAFETY: 0, or the address of a `&'static Location`.
+    unsafe { ptr::with_exposed_provenance::<std::panic::Location<'static>>(word).as_ref() }
+}
+
+/// The address of the figures that a record belongs to.
+#[inline(always)]
+pub(crate) fn class_of(what: usize) -> usize {
+    what & !TAGS
+}
+
+/// The figures that a record belongs to.
+///
+/// # Safety
+///
+/// They are alive: those of a class always are, those of a statistic as long as there is an unconsumed
+/// record of it.
+pub(super) unsafe fn stats_of<'a>(what: usize) -> &'a ClassStats {
+    // SAFETY: `hold` made the word of such a reference, and the caller says that it is alive.
+    unsafe { &*ptr::with_exposed_provenance(class_of(what)) }
+}
+
+#[inline(always)]
+pub(crate) fn activity_of(what: usize) -> Activity {
+    Activity::from_bits(what)
+}
+
+/// Whether the record is of a hold.
+#[inline(always)]
+pub(crate) fn is_hold(what: usize) -> bool {
+    what & KIND == 0
+}
+
+pub(super) fn kind_of(what: usize) -> Kind {
+    match (what & KIND) >> KIND_SHIFT {
+        0 => Kind::Hold,
+        1 => Kind::Waited,
+        2 => Kind::Blame,
+        3 => Kind::TryFailed,
+        4 => Kind::TimedOut,
+        5 => Kind::Nested,
+        _ => Kind::Duration,
+    }
+}
+
+/// The binary logarithm of how many holds a record stands for.
+pub(crate) fn shift_of_its(record: &Record) -> u8 {
+    if record.what() & SAMPLED == 0 {
+        return 0;
+    }
+    let (page, index) = Page::place_of(record);
+    page.shift(index)
+}

@@ -1,0 +1,417 @@
+//! The calling thread, as the statistics know it: the pages of its log, and how it draws samples.
+//!
+//! A thread gets its first page when it first uses a lock, and another one when the ones it has are full
+//! of holds that have not ended. When it ends it folds them and leaves them to threads that come later,
+//! with what it still holds in them. A lock that is used after that, by the destructor of another
+//! thread-local, borrows a page for as long as the acquisition takes.
+//!
+//! After a `fork` there is one thread. It finds every lock of ours free, because the others could not
+//! have one at that moment; what they had open is nobody's any more.
+
+use super::fold;
+use super::log::{Locked, Page, Record, Window};
+use super::owner::{PAGE_NUMBERS, PageOwner};
+use super::relock;
+use super::sampling::Sampling;
+use super::watch::MOST_RECORDS;
+use crate::fork::{self, Hooks, Whose};
+use crate::{brief, clock};
+use parking_lot::{Mutex, MutexGuard};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::mem;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU32};
+
+const PAGE_BYTES: usize = 2048;
+const _: () = assert!(size_of::<Page>() == PAGE_BYTES && align_of::<Page>() == PAGE_BYTES);
+
+/// Free records that a page must have left after it has been folded; with fewer it is full of holds,
+/// and folding it again would bring little.
+const ENOUGH: usize = 16;
+const _: () = assert!(ENOUGH >= MOST_RECORDS);
+
+/// Pages that must lie idle before one of them is given to another thread, so that locks have forgotten
+/// by then that its last owner had them.
+const REST: usize = 32;
+
+/// The number of a record: what a lock remembers of who had it last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Holder(u32);
+
+impl Holder {
+    const NOBODY: Holder = Holder(0);
+
+    /// Who is going to have the next record of this window.
+    #[inline(always)]
+    pub(crate) fn next(window: &Window) -> Self {
+        Holder(window.next_number())
+    }
+
+    /// Whether both records are on the same page, and so of the same thread: a page is another thread's
+    /// only after [`REST`] others have been.
+    #[inline(always)]
+    pub(crate) fn is_same_page(self, other: Holder) -> bool {
+        self.0 ^ other.0 < PAGE_NUMBERS
+    }
+
+    #[inline(always)]
+    pub(crate) fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    #[inline(always)]
+    pub(crate) fn from_bits(bits: u32) -> Self {
+        Holder(bits)
+    }
+
+    /// The record; `None` for nobody, and beyond the directory.
+    pub(crate) fn record(self) -> Option<&'static Record> {
+        let page = directory::find((self.0 / PAGE_NUMBERS).checked_sub(1)?)?;
+        Some(page.record(self.0 % PAGE_NUMBERS))
+    }
+}
+
+/// Where a page is, by its number, to be found without any lock. The first 2^18 pages are in it.
+mod directory {
+    use super::Page;
+    use std::ptr;
+    use std::sync::atomic::{AtomicPtr, Ordering};
+
+    const PART: usize = 512;
+    type Part = [AtomicPtr<Page>; PART];
+
+    static PARTS: [AtomicPtr<Part>; PART] = [const { AtomicPtr::new(ptr::null_mut()) }; PART];
+
+    /// Enters a page. One at a time.
+    pub(super) fn enter(number: u32, page: &'static Page) {
+        let number = number as usize;
+        let Some(part) = PARTS.get(number / PART) else {
+            return;
+        };
+        if part.load(Ordering::Relaxed).is_null() {
+            let new: Part = [const { AtomicPtr::new(ptr::null_mut()) }; PART];
+            // Release, here and below: who finds it finds it complete.
+            part.store(Box::into_raw(Box::new(new)), Ordering::Release);
+        }
+        // SAFETY: made above, now or before, and never freed.
+        let part = unsafe { &*part.load(Ordering::Relaxed) };
+        part[number % PART].store(ptr::from_ref(page).cast_mut(), Ordering::Release);
+    }
+
+    pub(super) fn find(number: u32) -> Option<&'static Page> {
+        let part = PARTS.get(number as usize / PART)?;
+        // SAFETY: null, or made by `enter` and never freed. Acquire: pairs with the release there.
+        let part = unsafe { part.load(Ordering::Acquire).as_ref() }?;
+        let page = part[number as usize % PART].load(Ordering::Acquire);
+        // SAFETY: null, or a page, and pages are never freed.
+        unsafe { page.as_ref() }
+    }
+}
+
+/// A thread as the statistics know it: all that they keep in thread-local storage, so that an
+/// acquisition looks there once, and a release not at all. In a library that look is a call, as far as
+/// the compiler knows.
+pub(crate) struct Thread {
+    /// That of the page; an empty one where there is no page.
+    window: Cell<&'static Window>,
+    /// The page that it writes now; none before the first use, and none once the thread has ended.
+    page: Cell<Option<&'static Page>>,
+    /// Whether it has further pages.
+    has_more: Cell<bool>,
+    pub(crate) sampling: Sampling,
+}
+
+/// That of a thread without a page.
+static EMPTY: Window = Window {
+    next: AtomicPtr::new(ptr::null_mut()),
+    limit: AtomicPtr::new(ptr::null_mut()),
+    next_number: AtomicU32::new(0),
+};
+
+thread_local! {
+    /// This thread. Without a destructor, so that it stays readable while the thread is being torn
+    /// down.
+    static THREAD: Thread = const {
+        Thread {
+            window: Cell::new(&EMPTY),
+            page: Cell::new(None),
+            has_more: Cell::new(false),
+            sampling: Sampling::new(),
+        }
+    };
+
+    /// All pages of this thread. Gives them up when the thread ends.
+    static PAGES: Lease = const { Lease(RefCell::new(Vec::new())) };
+}
+
+/// Calls `f` with the calling thread.
+#[inline(always)]
+pub(crate) fn here<T>(f: impl FnOnce(&Thread) -> T) -> T {
+    // `with` is not inlined where what it calls is long.
+    let thread = THREAD.with(ptr::from_ref);
+    // SAFETY: without a destructor it lives as long as the thread, which is here until `f` returns.
+    f(unsafe { &*thread })
+}
+
+impl Thread {
+    /// Where the thread writes, and the record that it takes next, if its window is not used up.
+    #[inline(always)]
+    pub(crate) fn window(&self) -> Option<(&'static Window, &'static Record)> {
+        let window = self.window.get();
+        Some((window, window.next()?))
+    }
+
+    /// Opens another window where the last one is used up. Before an attempt, since it may fold and
+    /// allocate.
+    #[inline]
+    pub(crate) fn open_window(&self) {
+        if self.window().is_none() {
+            self.make_room();
+        }
+    }
+
+    /// Room for one record. Before an attempt, since it may fold and allocate.
+    #[inline]
+    pub(crate) fn room_for_one(&self) -> Room {
+        self.room(1)
+    }
+
+    /// Room for all that a wait has to say. Before an attempt, since it may fold and allocate.
+    #[inline]
+    pub(crate) fn room_for_wait(&self) -> Room {
+        self.room(MOST_RECORDS)
+    }
+
+    #[inline]
+    fn room(&self, least: usize) -> Room {
+        match self.page.get() {
+            Some(page) if page.room() >= least => Room {
+                page,
+                is_borrowed: false,
+            },
+            _ => self.make_room(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_room(&self) -> Room {
+        let mut page = self.page.get().filter(|page| fold_own(page));
+        if page.is_none() {
+            page = self.other_page();
+        }
+        // Without one, the thread is being torn down: it could not give a page up.
+        page.map_or_else(Room::borrow, |page| Room {
+            page,
+            is_borrowed: false,
+        })
+    }
+
+    /// Another page of this thread, or one more.
+    fn other_page(&self) -> Option<&'static Page> {
+        let page = PAGES.try_with(|pages| {
+            let mut pages = pages.0.borrow_mut();
+            let known = pages.iter().copied().find(|page| fold_own(page));
+            let page = known.unwrap_or_else(|| {
+                let page = enrol(std::thread::current().name());
+                pages.push(page);
+                page
+            });
+            self.has_more.set(pages.len() > 1);
+            self.window.set(page.window());
+            self.page.set(Some(page));
+            page
+        });
+        page.ok()
+    }
+
+    /// Whether a lock that `last` had before is now had by another thread, which is this one. Both are not
+    /// of the same page.
+    #[inline(never)]
+    pub(crate) fn is_other(&self, last: Holder) -> bool {
+        last != Holder::NOBODY && !(self.has_more.get() && is_on_own_page(last))
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn is_on_own_page(last: Holder) -> bool {
+    let is_on = |page: &&'static Page| last.is_same_page(Holder(page.owner.first_number()));
+    let on_own = PAGES.try_with(|pages| pages.0.borrow().iter().any(is_on));
+    on_own.unwrap_or(false)
+}
+
+/// Folds a page of the calling thread. Returns whether it then has enough free records.
+fn fold_own(page: &Page) -> bool {
+    // A snapshot that has been descheduled while it reads the page may keep it for long.
+    if let Some(locked) = page.try_lock(200) {
+        fold_and_open(&locked);
+    }
+    page.room() >= ENOUGH
+}
+
+/// Folds a page, and makes free what has been folded.
+fn fold_and_open(locked: &Locked<'_>) {
+    fold::fold(locked);
+    relock::before_opening(locked.page);
+    locked.page.owner.have_ended_of(locked.page.unconsumed());
+    locked.open();
+}
+
+/// A page that the calling thread may write.
+pub(crate) struct Room {
+    pub(crate) page: &'static Page,
+    is_borrowed: bool,
+}
+
+impl Room {
+    #[cold]
+    fn borrow() -> Self {
+        Room {
+            page: enrol(None),
+            is_borrowed: true,
+        }
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if self.is_borrowed {
+            give_up(self.page);
+        }
+    }
+}
+
+/// The pages of a thread.
+struct Lease(RefCell<Vec<&'static Page>>);
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // Guards may still drop after this, in the destructors of other thread-locals.
+        here(|thread| {
+            thread.window.set(&EMPTY);
+            thread.page.set(None);
+        });
+        self.0.get_mut().drain(..).for_each(give_up);
+    }
+}
+
+/// The owner has done with the page.
+fn give_up(page: &'static Page) {
+    let locked = page.lock();
+    fold_and_open(&locked);
+    disown(page);
+    drop(locked);
+    brief::lock(&LOGS).unowned.push_back(page);
+}
+
+/// What is still published is nobody's any more.
+fn disown(page: &Page) {
+    page.owner.set_name(None);
+    page.owner.has_left(page.unconsumed());
+}
+
+/// All pages of the process. They are never freed: guards point into them.
+struct Logs {
+    pages: Vec<&'static Page>,
+    /// Those whose owners have ended.
+    unowned: VecDeque<&'static Page>,
+}
+
+static LOGS: Mutex<Logs> = Mutex::new(Logs {
+    pages: Vec::new(),
+    unowned: VecDeque::new(),
+});
+
+/// A page for the calling thread of that name: one whose owner has ended, or a new one.
+fn enrol(name: Option<&str>) -> &'static Page {
+    clock::refine();
+    fork::call(Whose::Logs, AT_FORK);
+    let mut logs = brief::lock(&LOGS);
+    // Few have forgotten so many guards that it takes more than one look.
+    let candidates = logs.unowned.len().saturating_sub(REST).min(4);
+    let page = (0..candidates).find_map(|_| {
+        let page = logs.unowned.pop_front()?;
+        if fold_own(page) {
+            return Some(page);
+        }
+        logs.unowned.push_back(page);
+        None
+    });
+    let page = page.unwrap_or_else(|| {
+        let number = u32::try_from(logs.pages.len()).unwrap_or(0);
+        let page: &'static Page = Box::leak(Box::new(Page::new(PageOwner::new(number))));
+        page.lock().open();
+        directory::enter(number, page);
+        logs.pages.push(page);
+        page
+    });
+    page.owner.set_name(name.map(Arc::from));
+    page
+}
+
+/// All pages there are, for one reader at a time: nobody else reads them, or the figures that they are
+/// folded into, as long as this lives.
+pub(crate) struct Reading {
+    pub(crate) pages: Vec<&'static Page>,
+    _alone: MutexGuard<'static, ()>,
+}
+
+static READER: Mutex<()> = Mutex::new(());
+
+/// Begins to read. Everything that has ended by now is then in the figures; what is in flight is in
+/// the pages.
+pub(crate) fn read() -> Reading {
+    let alone = brief::lock(&READER);
+    let pages = brief::lock(&LOGS).pages.clone();
+    for page in &pages {
+        fold::fold(&page.lock());
+    }
+    Reading {
+        pages,
+        _alone: alone,
+    }
+}
+
+/// Nobody folds, reads or enrols while all of these are locked.
+const AT_FORK: Hooks = Hooks {
+    before: || {
+        mem::forget(brief::lock(&READER));
+        let logs = mem::ManuallyDrop::new(brief::lock(&LOGS));
+        logs.pages.iter().for_each(|page| mem::forget(page.lock()));
+    },
+    after: |is_child| {
+        // SAFETY: `before` has locked it and forgotten the guard, on this thread.
+        let logs = unsafe { LOGS.make_guard_unchecked(brief::state()) };
+        if is_child {
+            let own = PAGES
+                .try_with(|pages| pages.0.borrow().clone())
+                .unwrap_or_default();
+            disown_others(logs, &own);
+        } else {
+            // SAFETY: as above.
+            logs.pages
+                .iter()
+                .for_each(|page| unsafe { page.force_unlock() });
+        }
+        // SAFETY: as above.
+        unsafe { READER.force_unlock(brief::state()) };
+    },
+};
+
+/// The threads that the child does not have have ended.
+fn disown_others(mut logs: MutexGuard<'_, Logs>, own: &[&'static Page]) {
+    let is_own = |page: &Page| own.iter().any(|own| ptr::eq(*own, page));
+    for page in logs.pages.clone() {
+        // SAFETY: `AT_FORK.before` has locked it and forgotten the guard, on this thread.
+        unsafe { page.force_unlock() };
+        let is_unowned = logs.unowned.iter().any(|unowned| ptr::eq(*unowned, page));
+        if !is_own(page) && !is_unowned {
+            page.end_all_waits();
+            disown(page);
+            logs.unowned.push_back(page);
+        }
+    }
+}
