@@ -82,6 +82,8 @@ pub(crate) fn act() {
     let one = || *std::hint::black_box(Mutex::new(0)).lock() += 1;
     let lives = |n| (0..n).for_each(|_| one());
     lives(1);
+    // The class has its figures then: a log is folded once in some fifty uses.
+    lives(1000);
     println!("{}", growth(|| lives(LOCKS)));
 }
 
