@@ -186,7 +186,8 @@ fn lock(
         call_sites,
         blame: Blame::sorted(&still.pairs().iter().map(blame).collect::<Vec<_>>()),
         hand_over_ns,
-        unblamed: still.unblamed(),
+        // Every lock that is waited for has a watch of its own.
+        unblamed: 0,
     }
 }
 

@@ -296,20 +296,27 @@ impl<R, K: Kinds> Instrumented<R, K> {
                 }
                 return self.acquire_special(thread, kind, activity, location, now, wait);
             };
-            match now(&self.raw) {
-                Some(inner) => {
-                    let hold = self.begin_fast(thread, ready, activity, location);
-                    Ok(Held::observed(inner, hold))
-                }
-                None => self.wait_fast(
-                    thread,
-                    ready.class,
-                    activity,
-                    (Some(location), Timing::Exact),
-                    wait,
-                ),
-            }
+            self.acquire_ready(thread, ready, activity, location, now, wait)
         })
+    }
+
+    /// Acquires where all is ready for the record of the hold.
+    #[inline(always)]
+    fn acquire_ready<G, E>(
+        &self,
+        thread: &Thread,
+        ready: Ready,
+        activity: Activity,
+        location: Site,
+        now: impl FnOnce(&R) -> Option<G>,
+        wait: impl FnOnce(&R) -> Result<G, E>,
+    ) -> Result<Held<G>, E> {
+        if let Some(inner) = now(&self.raw) {
+            let hold = self.begin_fast(thread, ready, activity, location);
+            return Ok(Held::observed(inner, hold));
+        }
+        let how = (Some(location), Timing::Exact);
+        self.wait_fast(thread, ready.class, activity, how, wait)
     }
 
     /// Acquires where one thing is not as on the fast path: the lock is watched, lines are not told apart, or
@@ -333,12 +340,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             if !(ready.class.is_exact() && activity.is_exclusive()) {
                 return self.acquire_general(thread, kind, activity, location, now, wait);
             }
-            if let Some(inner) = now(&self.raw) {
-                let hold = self.begin_fast(thread, ready, activity, location);
-                return Ok(Held::observed(inner, hold));
-            }
-            let at = (Some(location), Timing::Exact);
-            return self.wait_fast(thread, ready.class, activity, at, wait);
+            return self.acquire_ready(thread, ready, activity, location, now, wait);
         }
         if ready.class.is_exact_without_lines() {
             return match now(&self.raw) {
@@ -381,19 +383,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         self.class.class(kind);
         thread.open_window();
         if let Some(ready) = self.ready(thread) {
-            return match now(&self.raw) {
-                Some(inner) => {
-                    let hold = self.begin_fast(thread, ready, activity, location);
-                    Ok(Held::observed(inner, hold))
-                }
-                None => self.wait_fast(
-                    thread,
-                    ready.class,
-                    activity,
-                    (Some(location), Timing::Exact),
-                    wait,
-                ),
-            };
+            return self.acquire_ready(thread, ready, activity, location, now, wait);
         }
         let (observed, line) = self.observe(thread, kind, activity, location);
         let held = match observed {

@@ -53,7 +53,6 @@ struct Rare {
     instances: AtomicI64,
     unmatched: AtomicU64,
     clock_anomalies: AtomicU64,
-    unblamed: AtomicU64,
     /// Bytes that stripes beyond the first may take.
     reserved: AtomicUsize,
 }
@@ -157,7 +156,6 @@ impl ClassStats {
                 instances: AtomicI64::new(0),
                 unmatched: AtomicU64::new(0),
                 clock_anomalies: AtomicU64::new(0),
-                unblamed: AtomicU64::new(0),
                 reserved: AtomicUsize::new(0),
             }),
         }
@@ -277,10 +275,6 @@ impl StandStill<'_> {
 
     pub(crate) fn clock_anomalies(&self) -> u64 {
         self.stats.rare.clock_anomalies.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn unblamed(&self) -> u64 {
-        self.stats.rare.unblamed.load(Ordering::Relaxed)
     }
 
     /// Whom holds have kept waiting.
