@@ -117,7 +117,7 @@ impl Class {
             let record = page.page.record(index);
             if record.end().is_some() {
                 let mut figures = self.others.lock().unwrap();
-                *figures += u64::from(record.take_end().is_some());
+                *figures += 1;
                 page.consume(1 << index);
             }
         }
@@ -132,7 +132,7 @@ impl Class {
         for index in Bits(left) {
             let record = page.page.record(index);
             let (what, start) = (record.what(), record.start());
-            let Some(end) = record.take_end() else {
+            let Some(end) = record.end() else {
                 continue;
             };
             match what {

@@ -1,6 +1,8 @@
 //! The figures are exact: known durations in, by the mock clock, known figures out.
 
-use instrumented_lock::{Distribution, Mutex, RwLock, instrumented};
+use instrumented_lock::{
+    Distribution, LockSnapshot, Mutex, MutexGuard, RwLock, instrumented, registry,
+};
 use instrumented_lock_tests::{figures, mock_clock};
 use std::time::Duration;
 
@@ -186,4 +188,102 @@ fn merged_snapshots_add_up_exactly() {
     );
     assert_eq!(merged.write().hold().sum(), both.write().hold().sum());
     assert_eq!(merged.write().wait().count(), 8);
+}
+
+/// What a thread has done with one lock, or at one of its lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Done {
+    count: u64,
+    total: Duration,
+    longest: Duration,
+}
+
+impl Done {
+    fn add(&mut self, hold: Duration) {
+        self.count += 1;
+        self.total += hold;
+        self.longest = self.longest.max(hold);
+    }
+}
+
+/// More lines than a page of the log is sorted into, taken in no order, with guards kept for long, so
+/// that pages have holes.
+#[test]
+fn holds_of_many_lines_in_any_order_are_all_in_their_rows() {
+    type Line = fn(&Mutex<()>) -> MutexGuard<'_, ()>;
+    let clock = mock_clock();
+    let (first, second, third) = (Mutex::new(()), Mutex::new(()), Mutex::new(()));
+    let locks = [&first, &second, &third];
+    let kept_locks: [RwLock<()>; 40] = std::array::from_fn(|_| RwLock::new(()));
+    let created = line!() - 3;
+    let lines: [Line; 7] = [
+        |lock| lock.lock(),
+        |lock| lock.lock(),
+        |lock| lock.lock(),
+        |lock| lock.lock(),
+        |lock| lock.lock(),
+        |lock| lock.lock(),
+        |lock| lock.try_lock().unwrap(),
+    ];
+    let mut random = 1u64;
+    let mut next = |below: u64| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (random >> 33) % below
+    };
+    let mut done = [[Done::default(); 7]; 3];
+    let mut kept = std::collections::VecDeque::new();
+    let mut kept_count = 0;
+    for round in 0..5_000 {
+        let [lock, line] = [3, 7].map(|below| usize::try_from(next(below)).unwrap());
+        let hold = match next(20) {
+            0 => Duration::from_secs(next(3)),
+            1..8 => Duration::from_nanos(next(1 << 20)),
+            _ => Duration::from_nanos(next(5_000)),
+        };
+        let guard = lines[line](locks[lock]);
+        clock.advance_here(hold);
+        drop(guard);
+        done[lock][line].add(hold);
+        if round % 7 == 0 {
+            kept.push_back(kept_locks[kept_count % 40].write());
+            kept_count += 1;
+            if kept.len() == 30 {
+                kept.pop_front();
+            }
+        }
+    }
+    drop(kept);
+
+    let snapshot = registry::snapshot();
+    let is_it = |lock: &&LockSnapshot| {
+        let at = lock.declared_at();
+        (at.file(), at.line()) == (file!(), created)
+    };
+    let mut snapshots: Vec<_> = snapshot.locks().iter().filter(is_it).collect();
+    snapshots.sort_by_key(|lock| lock.declared_at().column());
+    for (lock, lines) in snapshots.iter().zip(&done) {
+        let hold = lock.write().hold();
+        let count = lines.iter().map(|line| line.count).sum();
+        let total: Duration = lines.iter().map(|line| line.total).sum();
+        let longest = lines.iter().map(|line| line.longest).max();
+        assert_eq!(
+            (hold.count(), hold.sum(), hold.max()),
+            (count, total, longest)
+        );
+        assert_eq!(bucket_sum(hold), count);
+        let mut rows: Vec<_> = lock.call_sites().iter().collect();
+        rows.sort_by_key(|row| row.location().line());
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|row| Done {
+                count: row.releases(),
+                total: row.hold_total(),
+                longest: row.hold_max(),
+            })
+            .collect();
+        assert_eq!(rows, lines);
+    }
+    assert_eq!(snapshots.len(), 3);
 }

@@ -49,7 +49,7 @@ pub struct LockClass {
     declared_at: &'static Location<'static>,
     rank: Option<u32>,
     kind: AtomicU8,
-    /// What the locks of the class record; see [`OFF`] and what follows it.
+    /// A [`State`].
     state: AtomicU8,
     own: Mutex<OwnSettings>,
 }
@@ -206,52 +206,61 @@ impl LockClass {
         self.state.store(state | measured, Ordering::Relaxed);
     }
 
+    /// What its locks record now.
     #[inline(always)]
-    fn state(&self) -> u8 {
+    pub(crate) fn state(&self) -> State {
         // Relaxed: a switch takes effect soon, not at once; nothing else hangs on it.
-        self.state.load(Ordering::Relaxed)
+        State(self.state.load(Ordering::Relaxed))
     }
+}
 
-    /// Whether there is nothing to find out before a hold is recorded.
-    #[inline(always)]
-    pub(crate) fn is_exact(&self) -> bool {
-        self.state() == EXACT
-    }
+/// What the locks of a class record: see [`OFF`] and what follows it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct State(u8);
 
+impl State {
     /// Whether there is nothing to do but to acquire.
     #[inline(always)]
-    pub(crate) fn is_off(&self) -> bool {
-        self.state() == OFF
+    pub(crate) fn is_off(self) -> bool {
+        self.0 == OFF
+    }
+
+    /// Whether the locks are observed.
+    #[inline]
+    pub(crate) fn is_on(self) -> bool {
+        self.0 & !MEASURED != OFF
+    }
+
+    /// Whether there is nothing to find out before a hold is recorded: it is timed, by the plain counter.
+    #[inline(always)]
+    pub(crate) fn is_exact(self) -> bool {
+        self.0 == EXACT
     }
 
     /// Whether all there is to find out is that lines are not told apart.
-    #[inline(always)]
-    pub(crate) fn is_exact_without_lines(&self) -> bool {
-        self.state() == WITHOUT_LINES
+    pub(crate) fn is_exact_without_lines(self) -> bool {
+        self.0 == WITHOUT_LINES
     }
 
-    /// Where not all holds are timed, whether this one is passed over and only counted, and then whether
-    /// its line counts; where that is as easily said.
+    /// Whether the next hold is passed over and only counted, where that is easily said and lines are told
+    /// apart.
     #[inline(always)]
-    pub(crate) fn passes_over(&self, thread: &Thread) -> Option<bool> {
-        let state = self.state();
-        let shift = state & SHIFT;
-        let is_sampled = (OTHERWISE..MEASURED).contains(&state) && shift > 0;
-        (is_sampled && thread.sampling.passes_over(shift)).then_some(state & ALL_LINES_ONE == 0)
+    pub(crate) fn passes_over(self, thread: &Thread) -> bool {
+        let shift = self.0.wrapping_sub(OTHERWISE);
+        thread.sampling.passes_over(shift)
     }
 
-    /// Whether its locks are observed.
-    #[inline]
-    pub(crate) fn is_on(&self) -> bool {
-        self.state() & !MEASURED != OFF
+    /// The same where lines are not told apart.
+    pub(crate) fn passes_over_without_lines(self, thread: &Thread) -> bool {
+        let shift = self.0.wrapping_sub(OTHERWISE + ALL_LINES_ONE);
+        thread.sampling.passes_over(shift)
     }
 
     /// How to record the hold that starts now, and whether its line counts; `None` where the locks
     /// are not observed.
     #[inline]
-    pub(crate) fn recording(&self, thread: &Thread) -> Option<(Timing, bool)> {
-        let state = self.state() & !MEASURED;
-        let shift = match state {
+    pub(crate) fn recording(self, thread: &Thread) -> Option<(Timing, bool)> {
+        let shift = match self.0 & !MEASURED {
             OFF => return None,
             EXACT | WITHOUT_LINES => 0,
             more => more & SHIFT,
@@ -261,23 +270,20 @@ impl LockClass {
             shift if thread.sampling.one_in(shift) => Timing::ForMany(shift),
             _ => Timing::Untimed,
         };
-        Some((timing, tells_lines(state)))
+        Some((timing, self.tells_lines()))
     }
 
     /// Whether lines are told apart.
-    pub(crate) fn tells_lines(&self) -> bool {
-        tells_lines(self.state() & !MEASURED)
+    pub(crate) fn tells_lines(self) -> bool {
+        let state = self.0 & !MEASURED;
+        state != WITHOUT_LINES && state & ALL_LINES_ONE == 0
     }
 
     /// Whether acquisitions are [noted](crate::notes::note).
     #[inline]
-    pub(crate) fn is_measured(&self) -> bool {
-        self.state() & MEASURED != 0
+    pub(crate) fn is_measured(self) -> bool {
+        self.0 & MEASURED != 0
     }
-}
-
-fn tells_lines(state: u8) -> bool {
-    state != WITHOUT_LINES && state & ALL_LINES_ONE == 0
 }
 
 impl fmt::Debug for LockClass {

@@ -19,7 +19,6 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::num::NonZero;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -230,13 +229,10 @@ impl Scale {
         }
     }
 
-    /// A number of ticks, to the nearest nanosecond, where that is below [`SHORT`] and not 0.
+    /// A number of ticks, to the nearest nanosecond, where that is below [`SHORT`].
     #[inline(always)]
-    pub(crate) fn short_nanoseconds(self, ticks: u64) -> Option<NonZero<u32>> {
-        if ticks >= self.short {
-            return None;
-        }
-        NonZero::new(((ticks * self.tick + ONE / 2) >> 32) as u32)
+    pub(crate) fn short_nanoseconds(self, ticks: u64) -> Option<u32> {
+        (ticks < self.short).then(|| ((ticks * self.tick + ONE / 2) >> 32) as u32)
     }
 
     /// A number of ticks, to the nearest nanosecond.

@@ -11,8 +11,6 @@
 //! | k, from 1 to `BUCKETS` − 2 | 2^((k − 2) / 8) < v ≤ 2^((k − 1) / 8) |
 //! | `BUCKETS` − 1 | everything longer than 2^63 ns (292 years) |
 
-use std::num::NonZero;
-
 /// Octaves told apart: all up to 2^63 ns, 292 years. Longer values share the last bucket; their
 /// count, sum, minimum and maximum stay exact.
 const OCTAVES: usize = 63;
@@ -68,36 +66,32 @@ pub(crate) fn bucket_of(ns: u64) -> usize {
 
 /// The bucket of a value up to 2^63: a count of leading zeros, a shift and one comparison.
 #[inline(always)]
-pub(crate) fn place_of(ns: u64) -> usize {
+const fn place_of(ns: u64) -> usize {
     let octave = (ns | 1).ilog2() as usize;
     let mantissa = ns << (63 - octave);
     // Of 0 the highest bit is not set, and it has steps of its own.
     let (below, boundary) = STEPS[(mantissa >> 59) as usize & 31];
-    8 * octave + below as usize + usize::from(mantissa > boundary)
+    8 * octave + below as usize + (mantissa > boundary) as usize
 }
 
-/// By the five highest bits of 32, as in [`STEPS`]: what, added to all 32, has the bucket in the high half.
-const SHORT_STEPS: [u64; 32] = short_steps();
+/// Values below this have their buckets in a table.
+pub(crate) const SMALL: usize = 4096;
 
-const fn short_steps() -> [u64; 32] {
-    let mut steps = [0; 32];
-    let mut i = 16;
-    while i < 32 {
-        let (below, boundary) = STEPS[i];
-        // One more if the value is above the boundary. Its fraction below 2^-32 decides nothing.
-        steps[i] = ((below as u64) << 32) + (u32::MAX as u64 - (boundary >> 32));
-        i += 1;
+/// The bucket of each value below [`SMALL`].
+pub(crate) static SMALL_BUCKETS: [u8; SMALL] = small_buckets();
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "their buckets are below 98"
+)]
+const fn small_buckets() -> [u8; SMALL] {
+    let mut buckets = [0; SMALL];
+    let mut ns = 0;
+    while ns < SMALL {
+        buckets[ns] = place_of(ns as u64) as u8;
+        ns += 1;
     }
-    steps
-}
-
-/// The bucket of a value below 2^32: the same with an addition in place of the comparison.
-#[inline(always)]
-pub(crate) fn short_place_of(ns: NonZero<u32>) -> usize {
-    let octave = ns.ilog2();
-    let mantissa = ns.get() << (31 - octave);
-    let step = SHORT_STEPS[(mantissa >> 27) as usize];
-    8 * octave as usize + ((step + u64::from(mantissa)) >> 32) as usize
+    buckets
 }
 
 /// The largest value of a bucket in nanoseconds, as OpenTelemetry and Prometheus state it: exact
@@ -129,8 +123,9 @@ mod tests {
         let values = edges.flat_map(|v| [v.saturating_sub(1), v, v.saturating_add(1)]);
         for v in (0..5000).chain(values).chain([u64::MAX]) {
             let bucket = bucket_of(v);
-            if let Some(short) = u32::try_from(v).ok().and_then(NonZero::new) {
-                assert_eq!(short_place_of(short), bucket, "{v}");
+            if v < SMALL as u64 {
+                let small = SMALL_BUCKETS[usize::try_from(v).unwrap()];
+                assert_eq!(usize::from(small), bucket, "{v}");
             }
             if bucket < BUCKETS - 1 {
                 let value = v as f64;

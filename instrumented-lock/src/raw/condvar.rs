@@ -77,7 +77,7 @@ impl RawCondvar {
         self.waiters.fetch_add(1, Ordering::SeqCst);
         MutexGuard::unlocked(guard, || {
             let classes = [mutex, Some(self.class.class(LockKind::Condvar))];
-            let observed = classes.map(|class| class.filter(|class| class.is_on()));
+            let observed = classes.map(|class| class.filter(|class| class.state().is_on()));
             let start = clock::now();
             let sleeps = observed.map(|class| Some((class?, fall_asleep(class?, start))));
             let woken = sleep(&self.condvar, &mut gate);

@@ -5,7 +5,7 @@ use crate::clock;
 use crate::stats::{self, Record};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 /// What an acquisition remembers in its guard until it is released.
 #[derive(Debug)]
@@ -67,11 +67,11 @@ impl Hold {
     /// A hold that began by the plain counter.
     #[inline(always)]
     pub(super) fn plain(record: &'static Record) -> Self {
-        let record = NonNull::from(record);
+        let addr = ptr::from_ref(record).addr();
         // SAFETY: it is a record's address. Said so that the release need not look where the compiler sees
         // both.
-        unsafe { std::hint::assert_unchecked(record.addr().get() & TAGS == PLAIN) };
-        Hold(record)
+        unsafe { std::hint::assert_unchecked(addr != 0 && addr & TAGS == PLAIN) };
+        Hold(NonNull::from(record))
     }
 
     /// A hold that is only counted.

@@ -32,8 +32,10 @@ use crate::clock;
 use crate::lock_kind::LockKind;
 use crate::mode::Activity;
 use crate::notes::note;
-use crate::stats::{self, Entry, Holder, Kind, Page, Record, Room, Site, Thread, Watch, Window};
+use crate::stats::{self, Entry, Holder, Kind, Page, Place, Record, Room, Site, Thread, Watch};
+use std::cell::Cell;
 use std::convert::Infallible;
+use std::hint::cold_path;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::ptr;
@@ -179,23 +181,26 @@ pub mod kind {
     }
 }
 
-/// Where a hold can be recorded without any further question.
-#[derive(Clone, Copy)]
+/// Where a hold can be recorded without any further question, and how.
+// In a cell because what is in one may be anything, as far as the compiler knows, and so is what is in
+// `Place`. An `Option` of this has a flag of its own then, which costs nothing where it is made and looked
+// at in one function; hidden in a reference it would have to be put there first.
+#[derive(Clone)]
 struct Ready {
-    class: &'static LockClass,
-    window: &'static Window,
-    next: &'static Record,
+    class: Cell<&'static LockClass>,
+    place: Place,
+    site: Option<Site>,
+    /// By the plain counter; or else the hold is only counted.
+    is_timed: bool,
 }
 
 impl Ready {
-    #[inline(always)]
-    fn new(thread: &Thread, class: &'static LockClass) -> Option<Self> {
-        let (window, next) = thread.window()?;
-        Some(Ready {
-            class,
-            window,
-            next,
-        })
+    fn timing(&self) -> Timing {
+        if self.is_timed {
+            Timing::Exact
+        } else {
+            Timing::Untimed
+        }
     }
 }
 
@@ -208,52 +213,56 @@ fn always<G>(inner: G) -> Result<G, Infallible> {
 // The fast paths of `acquire`, `try_acquire` and `release` belong into the caller; whatever is rarer
 // or longer is a call.
 impl<R, K: Kinds> Instrumented<R, K> {
-    /// The fast path: everything is recorded, by the plain counter; nobody waits for this lock, which has
-    /// been used before; and the thread's log has room.
+    /// The fast path: the hold is timed by the plain counter, or only counted, and its line is told from
+    /// others; nobody waits for this lock, which has been used before; and the thread's log has room.
     #[inline(always)]
-    fn ready(&self, thread: &Thread) -> Option<Ready> {
+    fn ready(&self, thread: &Thread, location: Site) -> Option<Ready> {
         if cfg!(not(feature = "stats")) {
             return None;
         }
         let class = self.class.unwatched()?;
-        if !class.is_exact() {
+        let state = class.state();
+        let is_timed = state.is_exact();
+        let place = thread.place()?;
+        // Last: who is passed over is not asked again.
+        if !is_timed && !state.passes_over(thread) {
             return None;
         }
-        Ready::new(thread, class)
+        Some(Ready {
+            class: Cell::new(class),
+            place,
+            site: Some(location),
+            is_timed,
+        })
     }
 
-    /// Records a hold that begins, on the fast path.
+    /// Records a hold that begins, where all is ready for it.
     #[inline(always)]
-    fn begin_fast(&self, thread: &Thread, ready: Ready, activity: Activity, site: Site) -> Hold {
-        let site = stats::site(Some(site));
-        Hold::plain(self.begin_with(thread, ready, activity, site, clock::counter_now))
-    }
-
-    #[inline(always)]
-    fn begin_with(
-        &self,
-        thread: &Thread,
-        Ready {
-            class,
-            window,
-            next,
-        }: Ready,
-        activity: Activity,
-        site: usize,
-        now: impl FnOnce() -> u64,
-    ) -> &'static Record {
+    fn begin_ready(&self, thread: &Thread, ready: &Ready, activity: Activity) -> Hold {
+        let (window, next) = (ready.place.window.get(), ready.place.next.get());
         let me = Holder::next(window);
         let last = self.last();
-        let mut what = stats::hold(&class.stats, activity);
+        let mut what = stats::hold(&ready.class.get().stats, activity);
         let is_new = !last.is_same_page(me);
         if is_new && thread.is_other(last) {
             what |= stats::BOUNCED;
         }
-        let at = window.begin_hold(next, what, site, now);
+        let now = || {
+            if ready.is_timed {
+                clock::counter_now()
+            } else {
+                stats::UNTIMED_START
+            }
+        };
+        let at = window.begin_hold(next, what, stats::site(ready.site), now);
         if activity != Activity::Read || is_new && !self.is_herd(next, at) {
             self.set_last(me);
         }
-        next
+        if ready.is_timed {
+            Hold::plain(next)
+        } else {
+            Hold::untimed(next)
+        }
     }
 
     /// Whether the readers take turns so fast that this one need not leave word.
@@ -290,13 +299,14 @@ impl<R, K: Kinds> Instrumented<R, K> {
     ) -> Result<Held<G>, E> {
         let location = Location::caller();
         stats::here(|thread| {
-            let Some(ready) = self.ready(thread) else {
+            let Some(ready) = self.ready(thread, location) else {
+                cold_path();
                 if self.is_off() {
                     return wait(&self.raw).map(Held::unobserved);
                 }
                 return self.acquire_special(thread, kind, activity, location, now, wait);
             };
-            self.acquire_ready(thread, ready, activity, location, now, wait)
+            self.acquire_ready(thread, &ready, activity, now, wait)
         })
     }
 
@@ -305,22 +315,22 @@ impl<R, K: Kinds> Instrumented<R, K> {
     fn acquire_ready<G, E>(
         &self,
         thread: &Thread,
-        ready: Ready,
+        ready: &Ready,
         activity: Activity,
-        location: Site,
         now: impl FnOnce(&R) -> Option<G>,
         wait: impl FnOnce(&R) -> Result<G, E>,
     ) -> Result<Held<G>, E> {
         if let Some(inner) = now(&self.raw) {
-            let hold = self.begin_fast(thread, ready, activity, location);
-            return Ok(Held::observed(inner, hold));
+            return Ok(Held::observed(
+                inner,
+                self.begin_ready(thread, ready, activity),
+            ));
         }
-        let how = (Some(location), Timing::Exact);
-        self.wait_fast(thread, ready.class, activity, how, wait)
+        let how = (ready.site, ready.timing());
+        self.wait_fast(thread, ready.class.get(), activity, how, wait)
     }
 
-    /// Acquires where one thing is not as on the fast path: the lock is watched, lines are not told apart, or
-    /// the hold is only counted.
+    /// Acquires where one thing is not as on the fast path: the lock is watched, or lines are not told apart.
     #[inline(never)]
     fn acquire_special<G, E>(
         &self,
@@ -331,37 +341,28 @@ impl<R, K: Kinds> Instrumented<R, K> {
         now: impl FnOnce(&R) -> Option<G>,
         wait: impl FnOnce(&R) -> Result<G, E>,
     ) -> Result<Held<G>, E> {
-        let class = self.class.resolved();
-        let Some(ready) = class.and_then(|class| Ready::new(thread, class)) else {
-            return self.acquire_general(thread, kind, activity, location, now, wait);
-        };
-        if self.class.is_watched() {
-            // Those who wait are told of an exclusive hold when it ends.
-            if !(ready.class.is_exact() && activity.is_exclusive()) {
-                return self.acquire_general(thread, kind, activity, location, now, wait);
-            }
-            return self.acquire_ready(thread, ready, activity, location, now, wait);
-        }
-        if ready.class.is_exact_without_lines() {
-            return match now(&self.raw) {
-                Some(inner) => {
-                    let record = self.begin_with(thread, ready, activity, 0, clock::counter_now);
-                    Ok(Held::observed(inner, Hold::plain(record)))
-                }
-                None => self.wait_fast(thread, ready.class, activity, (None, Timing::Exact), wait),
+        let ready = self.class.resolved().and_then(|class| {
+            let place = thread.place()?;
+            let (site, is_timed) = if self.class.is_watched() {
+                // Those who wait are told of an exclusive hold when it ends.
+                let is_told = class.state().is_exact() && activity.is_exclusive();
+                is_told.then_some((Some(location), true))?
+            } else if class.state().is_exact_without_lines() {
+                (None, true)
+            } else {
+                let is_passed_over = class.state().passes_over_without_lines(thread);
+                is_passed_over.then_some((None, false))?
             };
-        }
-        let Some(call_sites) = ready.class.passes_over(thread) else {
-            return self.acquire_general(thread, kind, activity, location, now, wait);
-        };
-        let site = call_sites.then_some(location);
-        match now(&self.raw) {
-            Some(inner) => {
-                let untimed = || stats::UNTIMED_START;
-                let record = self.begin_with(thread, ready, activity, stats::site(site), untimed);
-                Ok(Held::observed(inner, Hold::untimed(record)))
-            }
-            None => self.wait_fast(thread, ready.class, activity, (site, Timing::Untimed), wait),
+            Some(Ready {
+                class: Cell::new(class),
+                place,
+                site,
+                is_timed,
+            })
+        });
+        match ready {
+            Some(ready) => self.acquire_ready(thread, &ready, activity, now, wait),
+            None => self.acquire_general(thread, kind, activity, location, now, wait),
         }
     }
 
@@ -382,8 +383,8 @@ impl<R, K: Kinds> Instrumented<R, K> {
         // It may be the lock's first use, or the thread's window may just have been used up.
         self.class.class(kind);
         thread.open_window();
-        if let Some(ready) = self.ready(thread) {
-            return self.acquire_ready(thread, ready, activity, location, now, wait);
+        if let Some(ready) = self.ready(thread, location) {
+            return self.acquire_ready(thread, &ready, activity, now, wait);
         }
         let (observed, line) = self.observe(thread, kind, activity, location);
         let held = match observed {
@@ -408,15 +409,21 @@ impl<R, K: Kinds> Instrumented<R, K> {
     ) -> Option<Held<G>> {
         let location = Location::caller();
         stats::here(|thread| {
-            let Some(ready) = self.ready(thread) else {
+            let Some(ready) = self.ready(thread, location) else {
                 return self.try_acquire_general(thread, kind, activity, location, now);
             };
             let Some(inner) = now(&self.raw) else {
-                failed(Page::place_of(ready.next).0, ready.class, activity);
+                failed(
+                    Page::place_of(ready.place.next.get()).0,
+                    ready.class.get(),
+                    activity,
+                );
                 return None;
             };
-            let hold = self.begin_fast(thread, ready, activity, location);
-            Some(Held::observed(inner, hold))
+            Some(Held::observed(
+                inner,
+                self.begin_ready(thread, &ready, activity),
+            ))
         })
     }
 
@@ -452,7 +459,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     #[inline(always)]
     fn is_off(&self) -> bool {
         let class = self.class.unwatched();
-        cfg!(not(feature = "stats")) || class.is_some_and(LockClass::is_off)
+        cfg!(not(feature = "stats")) || class.is_some_and(|class| class.state().is_off())
     }
 
     /// Where and how to record, or `None` where recording is off; and the line that acquires. Finds a
@@ -466,7 +473,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         location: Site,
     ) -> (Option<Observed>, Site) {
         let class = self.class.class(kind);
-        let Some((timing, call_sites)) = class.recording(thread) else {
+        let Some((timing, call_sites)) = class.state().recording(thread) else {
             return (None, location);
         };
         let room = thread.room_for_one();
@@ -484,7 +491,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     #[inline]
     fn note(&self, activity: Activity, line: Site) {
         if let Some(class) = self.class.resolved()
-            && class.is_measured()
+            && class.state().is_measured()
             && let Some(mode) = activity.mode()
         {
             note(class, mode, line);
@@ -544,19 +551,14 @@ impl<R, K: Kinds> Instrumented<R, K> {
             let end = clock::counter_now();
             unlock(&self.raw, held.inner);
             hold.record().finish(end);
-        } else {
-            self.release_untimed(hold, held.inner, unlock);
+            return;
         }
-    }
-
-    /// Releases where the hold is only counted.
-    #[inline(never)]
-    fn release_untimed<G>(&self, hold: Hold, inner: G, unlock: impl FnOnce(&R, G)) {
+        cold_path();
         if hold.is_untimed() && !self.class.is_watched() {
-            unlock(&self.raw, inner);
             hold.record().finish(stats::UNTIMED_END);
+            unlock(&self.raw, held.inner);
         } else {
-            self.release_general(hold, inner, unlock);
+            self.release_general(hold, held.inner, unlock);
         }
     }
 
@@ -574,7 +576,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     fn release_unmatched<G>(&self, inner: G, unlock: impl FnOnce(&R, G)) {
         let class = self.class.resolved();
         unlock(&self.raw, inner);
-        if let Some(class) = class.filter(|class| class.is_on()) {
+        if let Some(class) = class.filter(|class| class.state().is_on()) {
             class.stats.unmatched();
         }
     }
@@ -623,7 +625,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             let room = thread.room_for_one();
             let me = Holder::next(room.page.window());
             self.tell_end(record, end, false);
-            let site = class.tells_lines().then_some(location);
+            let site = class.state().tells_lines().then_some(location);
             let start = hold.start_of_next(end);
             let next = self.publish(&room, class, to, site, (hold.timing(), start), false);
             self.set_last(me);

@@ -195,7 +195,7 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
                 class,
                 room: thread.room_for_one(),
                 timing: hold.timing(),
-                site: class.tells_lines().then_some(location),
+                site: class.state().tells_lines().then_some(location),
             };
             // Nobody is kept waiting by what waits itself.
             self.tell_end(record, start, false);

@@ -68,7 +68,7 @@ pub(crate) fn counting_nested<G>(
     // Before the raw mutex, which takes itself for that of a plain one, names the class.
     let class = id.class.class_uncounted(LockKind::ReentrantMutex);
     let guard = acquire()?;
-    if nested && class.is_on() {
+    if nested && class.state().is_on() {
         let event = stats::event(&class.stats, Activity::Write, Kind::Nested);
         stats::here(|thread| _ = thread.room_for_one().page.publish(&event));
     }

@@ -2,8 +2,7 @@
 //! it.
 
 use crate::clock::SHORT;
-use crate::histogram::{BUCKETS, bucket_of, short_place_of};
-use std::num::NonZero;
+use crate::histogram::{BUCKETS, SMALL, SMALL_BUCKETS, bucket_of};
 
 /// Buckets that a reader looks at together: an octave.
 const GROUP: usize = 8;
@@ -20,8 +19,10 @@ pub(crate) struct Durations {
     max: u64,
     /// In groups; past the last bucket there is nothing.
     buckets: [[u32; GROUP]; GROUPS],
-    /// For buckets that have passed 2^32, how often.
-    carries: Vec<(usize, u64)>,
+    /// What each bucket can take before it must be looked at.
+    room: u32,
+    /// What has been taken out of full buckets.
+    carried: Vec<(usize, u64)>,
 }
 
 /// What durations below [`SHORT`] add up to.
@@ -35,19 +36,19 @@ struct ShortSums {
 impl ShortSums {
     /// Of at most 64.
     #[inline(never)]
-    fn of(durations: &[NonZero<u32>]) -> Self {
+    fn of(durations: &[u32]) -> Self {
         // 64 of them fit, and so do their squares: no look at each.
         const _: () = assert!((SHORT - 1).checked_mul((SHORT - 1) * 64).is_some());
         let (mut sum, mut squares) = (0, 0);
-        for ns in durations {
-            let ns = u64::from(ns.get());
+        for &ns in durations {
+            let ns = u64::from(ns);
             sum += ns;
             squares += ns * ns;
         }
         // Another loop, and signed: so the compiler takes four at a time.
         let (mut min, mut max) = (i32::MAX, 0);
         for ns in durations {
-            let ns = ns.get().cast_signed();
+            let ns = ns.cast_signed();
             (min, max) = (min.min(ns), max.max(ns));
         }
         let [min, max] = [min, max].map(i32::cast_unsigned);
@@ -69,7 +70,8 @@ impl Durations {
             min: u64::MAX,
             max: 0,
             buckets: [[0; GROUP]; GROUPS],
-            carries: Vec::new(),
+            room: u32::MAX,
+            carried: Vec::new(),
         }
     }
 
@@ -86,59 +88,65 @@ impl Durations {
     }
 
     /// Adds up to 64 durations below [`SHORT`]. Returns their sum and the longest.
-    pub(super) fn add_short(&mut self, durations: &[NonZero<u32>]) -> (u64, u64) {
-        let sums = ShortSums::of(durations);
-        self.count_short(durations);
-        if !durations.is_empty() {
-            self.count += durations.len() as u64;
-            self.sum += u128::from(sums.sum);
-            self.squares = self.squares.saturating_add(u128::from(sums.squares));
-            self.min = self.min.min(u64::from(sums.min));
-            self.max = self.max.max(u64::from(sums.max));
+    pub(super) fn add_short(&mut self, durations: &[u32]) -> (u64, u64) {
+        if durations.is_empty() {
+            return (0, 0);
         }
+        let sums = ShortSums::of(durations);
+        self.count_short(durations, sums.max);
+        self.count += durations.len() as u64;
+        self.sum += u128::from(sums.sum);
+        self.squares = self.squares.saturating_add(u128::from(sums.squares));
+        self.min = self.min.min(u64::from(sums.min));
+        self.max = self.max.max(u64::from(sums.max));
         (sums.sum, u64::from(sums.max))
     }
 
     /// Counts them in their buckets. Apart, so that all it needs stays in registers.
     #[inline(never)]
-    fn count_short(&mut self, durations: &[NonZero<u32>]) {
+    fn count_short(&mut self, durations: &[u32], longest: u32) {
+        self.make_room(64);
         let buckets = self.buckets.as_flattened_mut();
-        let mut full = None;
-        let mut count = |ns: &NonZero<u32>| {
-            let n = &mut buckets[short_place_of(*ns) % (GROUP * GROUPS)];
-            let (more, is_full) = n.overflowing_add(1);
-            *n = more;
-            if is_full {
-                full = Some(*ns);
+        if (longest as usize) < SMALL {
+            for ns in durations {
+                buckets[usize::from(SMALL_BUCKETS[*ns as usize % SMALL])] += 1;
             }
-        };
-        // Four at a time: a third less to do for the loop itself.
-        let (fours, rest) = durations.as_chunks::<4>();
-        for four in fours {
-            four.iter().for_each(&mut count);
-        }
-        rest.iter().for_each(&mut count);
-        // At most one, since there are fewer than fit a bucket.
-        if let Some(ns) = full {
-            self.carry(short_place_of(ns));
+        } else {
+            for ns in durations {
+                buckets[bucket_of(u64::from(*ns))] += 1;
+            }
         }
     }
 
     fn count_in(&mut self, bucket: usize, weight: u32) {
-        let n = &mut self.buckets.as_flattened_mut()[bucket];
-        let (sum, is_full) = n.overflowing_add(weight);
-        *n = sum;
-        if is_full {
-            self.carry(bucket);
+        self.make_room(weight);
+        self.buckets.as_flattened_mut()[bucket] += weight;
+    }
+
+    /// Every bucket is to have room for so many more.
+    #[inline]
+    fn make_room(&mut self, weight: u32) {
+        match self.room.checked_sub(weight) {
+            Some(room) => self.room = room,
+            None => self.carry(weight),
         }
     }
 
+    /// Takes out what is in buckets that are half full.
     #[cold]
-    fn carry(&mut self, bucket: usize) {
-        match self.carries.iter_mut().find(|(of, _)| *of == bucket) {
-            Some((_, carries)) => *carries += 1,
-            None => self.carries.push((bucket, 1)),
+    fn carry(&mut self, weight: u32) {
+        let mut most = 0;
+        for (bucket, n) in self.buckets.as_flattened_mut().iter_mut().enumerate() {
+            if *n > u32::MAX / 2 {
+                match self.carried.iter_mut().find(|(of, _)| *of == bucket) {
+                    Some((_, carried)) => *carried += u64::from(*n),
+                    None => self.carried.push((bucket, u64::from(*n))),
+                }
+                *n = 0;
+            }
+            most = most.max(*n);
         }
+        self.room = u32::MAX - most - weight;
     }
 
     /// Adds all of it to `totals`.
@@ -156,9 +164,9 @@ impl Durations {
                 }
             }
         }
-        for (bucket, carries) in &self.carries {
+        for (bucket, carried) in &self.carried {
             totals.filled |= 1 << (bucket / GROUP);
-            totals.buckets.as_flattened_mut()[*bucket] += carries << 32;
+            totals.buckets.as_flattened_mut()[*bucket] += carried;
         }
     }
 }
@@ -232,34 +240,38 @@ mod tests {
     #[test]
     fn short_durations_added_together_are_what_they_are_one_by_one() {
         let (mut one_by_one, mut together) = (Durations::new(), Durations::new());
-        let short = |ns: u64| NonZero::new(u32::try_from(ns).unwrap()).unwrap();
-        let longest = short(SHORT - 1);
-        let values = [1, 2, 3, 4, 100, 1 << 20, SHORT - 1].into_iter().cycle();
-        let values: Vec<u64> = values.take(64).collect();
-        for &ns in &values {
-            one_by_one.add(ns, 0);
+        let longest = u32::try_from(SHORT - 1).unwrap();
+        for values in [
+            vec![0, 1, 2, 3, 4, 100, 4095],
+            vec![0, 4096, 1 << 20, longest],
+            vec![longest],
+        ] {
+            let values: Vec<u32> = values.into_iter().cycle().take(64).collect();
+            for &ns in &values {
+                one_by_one.add(u64::from(ns), 0);
+            }
+            let sum = values.iter().copied().map(u64::from).sum();
+            let max = u64::from(*values.iter().max().unwrap());
+            assert_eq!(together.add_short(&values), (sum, max));
+            assert_eq!(together.add_short(&[]), (0, 0));
+            assert_eq!(figures(&together), figures(&one_by_one));
         }
-        let sum = values.iter().sum();
-        let values: Vec<_> = values.into_iter().map(short).collect();
-        assert_eq!(together.add_short(&values), (sum, SHORT - 1));
-        assert_eq!(together.add_short(&[]), (0, 0));
-        assert_eq!(figures(&together), figures(&one_by_one));
-        for _ in 0..2 {
-            (0..64).for_each(|_| one_by_one.add(SHORT - 1, 0));
-            together.add_short(&[longest; 64]);
-        }
-        assert_eq!(figures(&together), figures(&one_by_one));
     }
 
     #[test]
     fn buckets_that_pass_32_bits_are_carried() {
         let mut durations = Durations::new();
-        // All but one that fit a bucket.
-        (0..32).for_each(|shift| durations.add(100, shift));
-        durations.add_short(&[NonZero::new(100).unwrap(); 2]);
-        durations.add(100, 0);
+        for _ in 0..3 {
+            // All but one that fit a bucket.
+            (0..32).for_each(|shift| durations.add(100, shift));
+            durations.add_short(&[100, 100, 7]);
+            durations.add(100, 0);
+        }
         let buckets: Vec<_> = totals(&durations).buckets().collect();
-        assert_eq!(buckets, [(bucket_of(100), (1 << 32) + 2)]);
+        assert_eq!(
+            buckets,
+            [(bucket_of(7), 3), (bucket_of(100), 3 * ((1 << 32) + 2))]
+        );
     }
 
     #[test]

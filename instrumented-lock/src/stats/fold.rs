@@ -1,54 +1,44 @@
-//! Folding a page: what has ended is added to the figures of its class, in runs of one row.
+//! Folding a page: what has ended is added to the figures of its class.
 //!
-//! A row is what two records share that differ in their stamps only: class, activity, kind and line.
-//! All records of a class on a page are added under one lock of the class, so nobody sees a wait
-//! without whom it is blamed on.
+//! First the records are sorted into rows, under no lock but the page's: a row is all holds that differ in
+//! their stamps only. Then each class is locked once, and all its records are added, row by row, so nobody
+//! sees a wait without whom it is blamed on.
 
-use super::figures::{ActivityFigures, ClassStats, Figures, NoRoom};
-use super::lines::LineFigures;
-use super::log::{Bits, Locked, Record};
+use super::figures::{ClassStats, Figures, NoRoom};
+use super::log::{Bits, Locked, Page, Record, below};
 use super::owner::PAGE_RECORDS;
 use super::pairs::Pair;
 use super::record::{
     BOUNCED, Kind, SAMPLED, UNTIMED_END, UNTIMED_START, activity_of, class_of, holder_of, kind_of,
     site_of, stats_of,
 };
-use super::{record, relock};
+use super::relock;
 use crate::clock::{self, Scale};
-use std::num::NonZero;
 
 /// Adds every record of the page that has ended to the figures of its class.
 pub(super) fn fold(page: &Locked<'_>) {
-    let mut left = page.unconsumed();
+    let mut sorted = Sorted::new();
+    let mut left = sorted.sort(page.page, page.unconsumed());
     let mut home = page.page.owner.home();
     while left != 0 {
-        let first = page.page.record(left.trailing_zeros());
-        if first.end().is_none() {
-            left &= left - 1;
-            continue;
-        }
+        let what = page.page.record(left.trailing_zeros()).what();
         // SAFETY: the record is not consumed, so what it belongs to is alive.
-        let stats = unsafe { stats_of(first.what()) };
-        let scale = match kind_of(first.what()) {
-            Kind::Duration => Scale::NANOSECONDS,
-            _ => clock::scale(),
-        };
+        let stats = unsafe { stats_of(what) };
         let mut figures = if home == FIRST {
             stats.first_stripe()
         } else {
             stats.stripe(home)
         };
         let mut folding = Folding {
-            page,
+            page: page.page,
             stats,
             figures: &mut figures,
-            scale,
             left,
-            consumed: 0,
         };
-        let all = folding.class(class_of(first.what()));
-        page.consume(folding.consumed);
-        left = folding.left;
+        let all = folding.class(class_of(what), &sorted);
+        let added = left & !folding.left;
+        page.consume(added);
+        left &= !added;
         if all.is_err() {
             home = FIRST;
         }
@@ -58,113 +48,229 @@ pub(super) fn fold(page: &Locked<'_>) {
 /// In place of a home: the stripe that has room for everything.
 const FIRST: usize = usize::MAX;
 
+/// All holds of a page that differ in their stamps only. Masks have a bit for each record.
+#[derive(Clone, Copy)]
+struct Row {
+    what: usize,
+    line: usize,
+    /// Those that are timed, and short.
+    timed: u64,
+    /// Those that are not timed.
+    untimed: u64,
+}
+
+/// Rows that a page is sorted into; if there are more, what is of the others is added one by one.
+const ROWS: usize = 16;
+
+/// What has ended of a page.
+struct Sorted {
+    rows: [Row; ROWS],
+    count: usize,
+    /// What is in none of the rows.
+    others: u64,
+    /// How long each hold of the rows has lasted that is timed; nanoseconds.
+    durations: [u32; PAGE_RECORDS],
+}
+
+impl Sorted {
+    fn new() -> Self {
+        let row = Row {
+            what: 0,
+            line: 0,
+            timed: 0,
+            untimed: 0,
+        };
+        Sorted {
+            rows: [row; ROWS],
+            count: 0,
+            others: 0,
+            durations: [0; PAGE_RECORDS],
+        }
+    }
+
+    /// Sorts those of `records` that have ended, and returns them.
+    fn sort(&mut self, page: &Page, records: u64) -> u64 {
+        let (mut left, mut ended) = (records, 0);
+        while left != 0 {
+            let first = left.trailing_zeros();
+            let run = page.run(first, (left >> first).trailing_ones());
+            let mut taken = self.take_holds(first, run);
+            if taken == 0 {
+                taken = 1 << first;
+                let has_ended = u64::from(run[0].end().is_some()) << first;
+                self.others |= has_ended;
+                ended |= has_ended;
+            } else {
+                ended |= taken;
+            }
+            left &= !taken;
+        }
+        ended
+    }
+
+    /// Takes the records at the start of `run` that are of one row, and returns them.
+    fn take_holds(&mut self, first: u32, run: &[Record]) -> u64 {
+        let (what, line) = (run[0].what(), run[0].site());
+        let scale = match kind_of(what) {
+            Kind::Hold => clock::scale(),
+            Kind::Duration => Scale::NANOSECONDS,
+            _ => return 0,
+        };
+        let Some(row) = self.row(what, line) else {
+            return 0;
+        };
+        let durations = &mut self.durations[first as usize..];
+        let timed = short_holds(run, (what, line), scale, durations);
+        // A duration is always timed, if not always short.
+        if timed > 0 || kind_of(what) == Kind::Duration {
+            let taken = below(timed) << first;
+            self.rows[row].timed |= taken;
+            return taken;
+        }
+        let taken = below(untimed_holds(run, (what, line))) << first;
+        self.rows[row].untimed |= taken;
+        taken
+    }
+
+    /// The row of such holds, if they have one or there is room for one more.
+    fn row(&mut self, what: usize, line: usize) -> Option<usize> {
+        let is_it = |row: &Row| row.what == what && row.line == line;
+        if let Some(row) = self.rows[..self.count].iter().position(is_it) {
+            return Some(row);
+        }
+        // Of these each may stand for another number of holds.
+        if what & SAMPLED != 0 || self.count == ROWS {
+            return None;
+        }
+        self.rows[self.count] = Row {
+            what,
+            line,
+            timed: 0,
+            untimed: 0,
+        };
+        self.count += 1;
+        Some(self.count - 1)
+    }
+}
+
+/// Takes the holds at the start of `run` that are of this row, have ended, are timed and were short.
+/// Returns how many; the durations are in nanoseconds.
+///
+/// Apart, and without any call in it, so that all it needs stays in registers: half of what recording
+/// costs is here, and in [`Durations::add_short`].
+///
+/// [`Durations::add_short`]: super::durations::Durations::add_short
+#[inline(never)]
+fn short_holds(
+    run: &[Record],
+    (what, line): (usize, usize),
+    scale: Scale,
+    durations: &mut [u32],
+) -> usize {
+    let short = |record: &Record| {
+        if record.site() != line || record.what() != what {
+            return None;
+        }
+        // In flight the end is 0; the difference is not short then.
+        let ticks = record.end().unwrap_or(0).wrapping_sub(record.start());
+        scale.short_nanoseconds(ticks)
+    };
+    let mut taken = 0;
+    // Four at a time: less to do for the loop itself.
+    let (fours, last) = run.as_chunks::<4>();
+    let (places, last_places) = durations.split_at_mut(run.len() - last.len());
+    for (records, places) in fours.iter().zip(places.as_chunks_mut::<4>().0) {
+        for (record, place) in records.iter().zip(places) {
+            let Some(ns) = short(record) else {
+                return taken;
+            };
+            *place = ns;
+            taken += 1;
+        }
+    }
+    for (record, place) in last.iter().zip(last_places) {
+        let Some(ns) = short(record) else {
+            return taken;
+        };
+        *place = ns;
+        taken += 1;
+    }
+    taken
+}
+
+/// How many at the start of `run` are holds of this row that have ended and are not timed.
+#[inline(never)]
+fn untimed_holds(run: &[Record], (what, line): (usize, usize)) -> usize {
+    let is_one = |record: &Record| {
+        record.end() == Some(UNTIMED_END) && record.site() == line && record.what() == what
+    };
+    let mut taken = 0;
+    let (fours, last) = run.as_chunks::<4>();
+    for records in fours {
+        for record in records {
+            if !is_one(record) {
+                return taken;
+            }
+            taken += 1;
+        }
+    }
+    taken + last.iter().take_while(|record| is_one(record)).count()
+}
+
 /// The records of one class, with a stripe of it locked.
 struct Folding<'a> {
-    page: &'a Locked<'a>,
+    page: &'a Page,
     stats: &'a ClassStats,
     figures: &'a mut Figures,
-    scale: Scale,
-    /// The records of the page that have not been looked at.
+    /// The records of the page that have ended and are not added.
     left: u64,
-    /// Those that have been added.
-    consumed: u64,
 }
 
 impl Folding<'_> {
     /// Adds the records of the class at this address.
-    fn class(&mut self, class: usize) -> Result<(), NoRoom> {
-        let mut of_class = self.left;
-        while of_class != 0 {
-            let index = of_class.trailing_zeros();
-            let bit = 1 << index;
-            let record = self.page.page.record(index);
-            let what = record.what();
-            if class_of(what) != class {
-                of_class &= !bit;
-            } else if record.end().is_none() {
-                of_class &= !bit;
-                self.left &= !bit;
-            } else {
-                let is_usual =
-                    matches!(kind_of(what), Kind::Hold | Kind::Duration) && what & SAMPLED == 0;
-                let done = if is_usual && self.is_known(what, record.site())? {
-                    self.holds(&mut of_class, what, record.site())?
-                } else {
-                    self.one(index)?;
-                    bit
-                };
-                of_class &= !done;
-                self.left &= !done;
-                self.consumed |= done;
+    fn class(&mut self, class: usize, sorted: &Sorted) -> Result<(), NoRoom> {
+        for row in &sorted.rows[..sorted.count] {
+            if class_of(row.what) == class && (row.timed | row.untimed) & self.left != 0 {
+                self.holds(row, &sorted.durations)?;
+            }
+        }
+        for index in Bits(sorted.others & self.left) {
+            if class_of(self.page.record(index).what()) == class {
+                self.one(index)?;
             }
         }
         Ok(())
     }
 
-    /// Whether the line has a row, or gets one; not where it is `lock_api`'s, which stands for another.
-    fn is_known(&mut self, what: usize, line: usize) -> Result<bool, NoRoom> {
-        let row = self.figures.of(activity_of(what), self.stats)?;
-        let Some(site) = site_of(line) else {
-            return Ok(true);
+    /// Adds all holds of a row.
+    fn holds(&mut self, row: &Row, durations: &[u32; PAGE_RECORDS]) -> Result<(), NoRoom> {
+        let figures = self.figures.of(activity_of(row.what), self.stats)?;
+        let records = (row.timed | row.untimed) & self.left;
+        let line = site_of(row.line);
+        if !figures.lines.has(line) && line.is_some_and(relock::is_inside_lock_api) {
+            // It stands for another line, which may be another one each time.
+            return Bits(records).try_for_each(|index| self.one(index));
+        }
+        let timed = row.timed & records;
+        let (total, longest) = if let Some(durations) = run_of(durations, timed) {
+            figures.hold.add_short(durations)
+        } else {
+            let (gathered, count) = gathered(durations, timed);
+            figures.hold.add_short(&gathered[..count])
         };
-        if row.lines.find(Some(site)).is_some() {
-            return Ok(true);
+        let count = u64::from(records.count_ones());
+        if row.what & BOUNCED != 0 {
+            figures.bounces += count;
         }
-        let is_users = !relock::is_inside_lock_api(site);
-        if is_users {
-            row.lines.make(site);
-        }
-        Ok(is_users)
-    }
-
-    /// Adds all holds of this row among `of_class`, whose line is known. Returns which were added, and
-    /// takes from `of_class` what turns out to be in flight.
-    fn holds(&mut self, of_class: &mut u64, what: usize, line: usize) -> Result<u64, NoRoom> {
-        let row = self.figures.of(activity_of(what), self.stats)?;
-        let mut durations = [NonZero::<u32>::MIN; 64];
-        let all = Bits(*of_class).map(|index| (index, self.page.page.record(index)));
-        let row_of = (what, line);
-        let Shorts {
-            count,
-            others,
-            of_other_rows,
-            of_other_classes,
-        } = match self.page.page.run_of(*of_class) {
-            // Mostly it is all records of the page.
-            Some(run) => short_holds(run, row_of, self.scale, &mut durations),
-            None => short_holds(all, row_of, self.scale, &mut durations),
-        };
-        let (mut total, mut longest) = row.hold.add_short(&durations[..count]);
-        let mut done = *of_class & !others & !of_other_rows;
-        *of_class &= !of_other_classes;
-        for index in Bits(others) {
-            let record = self.page.page.record(index);
-            let Some(end) = record.take_end() else {
-                *of_class &= !(1 << index);
-                self.left &= !(1 << index);
-                continue;
-            };
-            done |= 1 << index;
-            if record.start() != UNTIMED_START {
-                let ns = nanoseconds(self.stats, self.scale, record.start(), end);
-                row.hold.add(ns, 0);
-                total = total.saturating_add(ns);
-                longest = longest.max(ns);
-            }
-        }
-        if what & BOUNCED != 0 {
-            row.bounces += u64::from(done.count_ones());
-        }
-        if let Some(figures) = row.lines.find(site_of(line)) {
-            figures.add_holds(u64::from(done.count_ones()), total, longest);
-        }
-        Ok(done)
+        figures.lines.of(line).add_holds(count, total, longest);
+        self.left &= !records;
+        Ok(())
     }
 
     /// Adds one record of any kind.
     #[inline(never)]
     fn one(&mut self, index: u32) -> Result<(), NoRoom> {
-        let page = self.page.page;
+        let page = self.page;
         let record = page.record(index);
         let (what, start) = (record.what(), record.start());
         let activity = activity_of(what);
@@ -174,7 +280,10 @@ impl Folding<'_> {
             _ => record.site(),
         };
         self.figures.of(activity, self.stats)?;
-        let scale = self.scale;
+        let scale = match kind_of(what) {
+            Kind::Duration => Scale::NANOSECONDS,
+            _ => clock::scale(),
+        };
         // What is not to be undone comes after what may have no room.
         let holder = holder_of(usize::try_from(start).unwrap_or(0));
         let kind = kind_of(what);
@@ -183,9 +292,10 @@ impl Folding<'_> {
         {
             self.figures.of(activity, self.stats)?;
         }
-        let Some(end) = record.take_end() else {
+        let Some(end) = record.end() else {
             return Ok(());
         };
+        self.left &= !(1 << index);
         let row = self.figures.of(activity, self.stats)?;
         match kind {
             Kind::Hold | Kind::Duration => {
@@ -201,13 +311,13 @@ impl Folding<'_> {
                     total = longest.saturating_mul(1 << shift);
                     row.hold.add(longest, u32::from(shift));
                 }
-                line_figures(row, line).add_holds(1, total, longest);
+                row.lines.of(site_of(line)).add_holds(1, total, longest);
             }
             Kind::Waited => {
                 let ns = nanoseconds(self.stats, scale, start, end);
                 row.contended_bounces += u64::from(what & BOUNCED != 0);
                 row.blocked().add(ns, 0);
-                line_figures(row, line).add_wait(ns);
+                row.lines.of(site_of(line)).add_wait(ns);
             }
             Kind::Blame => {
                 let ns = scale.nanoseconds(end);
@@ -216,7 +326,7 @@ impl Folding<'_> {
                     return Ok(());
                 };
                 let row = self.figures.of(activity, self.stats)?;
-                line_figures(row, record::site(holder)).add_blame(ns);
+                row.lines.of(holder).add_blame(ns);
                 self.figures.add_pair(Pair {
                     waiter: site_of(line),
                     holder,
@@ -232,18 +342,24 @@ impl Folding<'_> {
     }
 }
 
-/// The row of a line, made if need be.
-fn line_figures(row: &mut ActivityFigures, line: usize) -> &mut LineFigures {
-    let site = site_of(line);
-    if row.lines.find(site).is_none()
-        && let Some(site) = site
-    {
-        return row.lines.make(site);
+/// The elements whose bits are set, if they are one behind the other.
+fn run_of(elements: &[u32; PAGE_RECORDS], mask: u64) -> Option<&[u32]> {
+    let count = mask.count_ones() as usize;
+    let from_first = elements
+        .get(mask.trailing_zeros() as usize..)
+        .unwrap_or(&[]);
+    let is_run = mask.leading_zeros() + mask.count_ones() + mask.trailing_zeros() >= u64::BITS;
+    is_run.then(|| &from_first[..count])
+}
+
+/// The elements whose bits are set, moved to the front of a copy, and how many there are.
+#[inline(never)]
+fn gathered(elements: &[u32; PAGE_RECORDS], mask: u64) -> ([u32; PAGE_RECORDS], usize) {
+    let mut gathered = [0; PAGE_RECORDS];
+    for (place, index) in gathered.iter_mut().zip(Bits(mask)) {
+        *place = elements[index as usize];
     }
-    match row.lines.find(site) {
-        Some(figures) => figures,
-        None => unreachable!("those without a line always have a row"),
-    }
+    (gathered, mask.count_ones() as usize)
 }
 
 /// The time between two stamps; 0, and counted, where the clock ran backwards.
@@ -254,61 +370,3 @@ fn nanoseconds(stats: &ClassStats, scale: Scale, start: u64, end: u64) -> u64 {
     });
     scale.nanoseconds(ticks)
 }
-
-/// What [`short_holds`] has found; masks have a bit for each record.
-struct Shorts {
-    /// How many it has taken.
-    count: usize,
-    /// Those for somebody else to look at: in flight, or not short.
-    others: u64,
-    of_other_rows: u64,
-    /// Those of other rows that are of other classes.
-    of_other_classes: u64,
-}
-
-/// Takes the short ones among the holds of this row, in nanoseconds, and those that are not timed.
-///
-/// Apart, and without any call in it, so that all it needs stays in registers: half of what recording
-/// costs is here, and in [`Durations::add_short`].
-///
-/// [`Durations::add_short`]: super::durations::Durations::add_short
-#[inline(never)]
-fn short_holds<'a>(
-    records: impl Iterator<Item = (u32, &'a Record)>,
-    (what, line): (usize, usize),
-    scale: Scale,
-    durations: &mut [NonZero<u32>; 64],
-) -> Shorts {
-    let (mut others, mut of_other_rows, mut of_other_classes) = (0u64, 0u64, 0u64);
-    let mut count = 0;
-    for (index, record) in records {
-        let its = record.what();
-        if record.site() != line || its != what {
-            of_other_rows |= 1 << index;
-            of_other_classes |= u64::from(class_of(its) != class_of(what)) << index;
-            continue;
-        }
-        let ticks = record.end().unwrap_or(0).wrapping_sub(record.start());
-        if let Some(ns) = scale.short_nanoseconds(ticks) {
-            record.rewind();
-            // SAFETY: a page has no more records than this has room for.
-            *unsafe { durations.get_unchecked_mut(count) } = ns;
-            count += 1;
-        } else if ticks == UNTIMED_TICKS {
-            record.rewind();
-        } else {
-            others |= 1 << index;
-        }
-    }
-    Shorts {
-        count,
-        others,
-        of_other_rows,
-        of_other_classes,
-    }
-}
-
-/// What the stamps of a hold that is not timed are apart, as no others are.
-const UNTIMED_TICKS: u64 = UNTIMED_END.wrapping_sub(UNTIMED_START);
-
-const _: () = assert!(PAGE_RECORDS <= 64);

@@ -69,17 +69,28 @@ impl Lines {
         }
     }
 
-    /// The row of `site`, if it has one; that of the others for none.
-    pub(super) fn find(&mut self, site: Option<Site>) -> Option<&mut LineFigures> {
-        let Some(site) = site else {
-            return Some(&mut self.others);
-        };
-        let row = self.rows.iter_mut().find(|(of, _)| ptr::eq(*of, site));
-        row.map(|(_, figures)| figures)
+    fn position(&self, site: Site) -> Option<usize> {
+        self.rows.iter().position(|(of, _)| ptr::eq(*of, site))
     }
 
-    /// A row for `site`, which has none: one more, or that of the cheapest line.
-    pub(super) fn make(&mut self, site: Site) -> &mut LineFigures {
+    /// Whether `site` has a row; what has no line has that of the others.
+    pub(super) fn has(&self, site: Option<Site>) -> bool {
+        site.is_none_or(|site| self.position(site).is_some())
+    }
+
+    /// The row of `site`, which is made if need be; that of the others for none.
+    pub(super) fn of(&mut self, site: Option<Site>) -> &mut LineFigures {
+        let Some(site) = site else {
+            return &mut self.others;
+        };
+        match self.position(site) {
+            Some(row) => &mut self.rows[row].1,
+            None => self.make(site),
+        }
+    }
+
+    /// One row more, or that of the cheapest line.
+    fn make(&mut self, site: Site) -> &mut LineFigures {
         if self.rows.len() == LINES
             && let Some(cheapest) = (0..LINES).min_by_key(|&i| self.rows[i].1.cost())
         {

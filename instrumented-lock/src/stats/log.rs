@@ -90,21 +90,6 @@ impl Record {
         (end != 0).then_some(end)
     }
 
-    /// Takes the end, if there is one. For who has the page locked and consumes the record.
-    #[inline(always)]
-    pub(crate) fn take_end(&self) -> Option<u64> {
-        let end = self.end()?;
-        self.rewind();
-        Some(end)
-    }
-
-    /// Forgets the end. For who has the page locked and consumes the record.
-    #[inline(always)]
-    pub(crate) fn rewind(&self) {
-        // Relaxed: nobody looks at it before it is published again, as a hold without an end.
-        self.end.store(0, Ordering::Relaxed);
-    }
-
     /// Changes tags of a hold in flight. For the one who has it.
     pub(crate) fn set_what(&self, what: usize) {
         self.what.store(what, Ordering::Relaxed);
@@ -185,6 +170,7 @@ impl Window {
     ) -> u64 {
         next.what.store(what, Ordering::Relaxed);
         next.site.store(site, Ordering::Relaxed);
+        next.end.store(0, Ordering::Relaxed);
         let start = now();
         next.start.store(start, Ordering::Relaxed);
         self.publish(ptr::from_ref(next), 1);
@@ -257,12 +243,10 @@ impl Page {
         unsafe { self.records.get_unchecked(index as usize) }
     }
 
-    /// These records, with their indices, if they are one behind the other.
-    pub(crate) fn run_of(&self, mask: u64) -> Option<impl Iterator<Item = (u32, &Record)>> {
-        let first = mask.trailing_zeros();
-        let end = first + mask.count_ones();
-        let records = self.records.get(first as usize..end as usize)?;
-        (mask == below(end) & !below(first)).then(|| (first..).zip(records))
+    /// `count` records from this index on, which are records of the page.
+    pub(crate) fn run(&self, first: u32, count: u32) -> &[Record] {
+        let first = first as usize;
+        &self.records[first..first + count as usize]
     }
 
     /// The free records that are taken next.
@@ -481,7 +465,10 @@ impl Locked<'_> {
 }
 
 /// One bit for each record below `index`.
-fn below(index: u32) -> u64 {
+pub(crate) fn below<Index>(index: Index) -> u64
+where
+    u64: std::ops::Shl<Index, Output = u64>,
+{
     !(!0 << index)
 }
 

@@ -26,7 +26,7 @@ mod watches;
 pub(crate) use durations::Totals;
 pub(crate) use figures::{ActivityTotals, ClassStats, Scratch};
 pub(crate) use lines::LineFigures;
-pub(crate) use log::{Batch, Bits, Entry, Page, Record, Waiting, Window};
+pub(crate) use log::{Batch, Bits, Entry, Page, Record, Waiting};
 pub(crate) use pairs::Pair;
 pub(crate) use record::{
     BOUNCED, Kind, SAMPLED, UNTIMED_END, UNTIMED_START, WATCHED, activity_of, class_of, event,
@@ -34,6 +34,6 @@ pub(crate) use record::{
 };
 pub(crate) use relock::{line_of, line_of_its, line_of_record};
 pub(crate) use site::Site;
-pub(crate) use thread::{Holder, Reading, Room, Thread, here, read};
+pub(crate) use thread::{Holder, Place, Reading, Room, Thread, here, read};
 pub(crate) use watch::{Arrival, Watch};
 pub(crate) use watches::{give_back, kept_for, take};

@@ -31,9 +31,9 @@ pub(crate) enum Kind {
     Duration = 6,
 }
 
-/// A start that no clock reaches, of what has no duration, and the end that goes with it.
-pub(crate) const UNTIMED_START: u64 = 1 << 63;
-pub(crate) const UNTIMED_END: u64 = 1;
+/// The stamps of what has no duration, which no clock shows: see [`clock::now`](crate::clock::now).
+pub(crate) const UNTIMED_START: u64 = 0;
+pub(crate) const UNTIMED_END: u64 = u64::MAX;
 
 const ACTIVITY: usize = 3;
 const KIND_SHIFT: u32 = 2;

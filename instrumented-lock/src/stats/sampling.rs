@@ -18,39 +18,42 @@ static SEED: AtomicU64 = AtomicU64::new(STEP);
 
 /// What a thread draws from.
 pub(crate) struct Sampling {
-    /// For each shift the holds to be passed over until one is timed; [`UNDRAWN`] at first.
+    /// For each shift the holds to be passed over until one is timed; 0 where none is, or none has been
+    /// drawn.
     gaps: [Cell<u32>; MOST_SHIFT as usize + 1],
+    /// One bit for each shift of which a gap has been drawn.
+    drawn: Cell<u32>,
     /// The generator; 0 at first.
     state: Cell<u64>,
 }
 
-const UNDRAWN: u32 = u32::MAX;
-
 impl Sampling {
     pub(super) const fn new() -> Self {
         Sampling {
-            gaps: [const { Cell::new(UNDRAWN) }; MOST_SHIFT as usize + 1],
+            gaps: [const { Cell::new(0) }; MOST_SHIFT as usize + 1],
+            drawn: Cell::new(0),
             state: Cell::new(0),
         }
     }
 
     /// Passes over a hold, of which one in 2^`shift` is timed, if that is so easily said. If not,
-    /// [`one_in`](Self::one_in) says what becomes of it.
+    /// [`one_in`](Self::one_in) says what becomes of it. No other shifts than those there are: false.
     #[inline(always)]
     pub(crate) fn passes_over(&self, shift: u8) -> bool {
-        let gap = &self.gaps[usize::from(shift)];
-        let left = gap.get();
-        let passes = left != 0 && left != UNDRAWN;
-        if passes {
-            gap.set(left - 1);
+        let left = self.gaps.get(usize::from(shift)).map_or(0, Cell::get);
+        if left == 0 {
+            return false;
         }
-        passes
+        self.gaps[usize::from(shift)].set(left - 1);
+        true
     }
 
     /// Says yes once in 2^`shift` times, at random.
     pub(crate) fn one_in(&self, shift: u8) -> bool {
         let gap = &self.gaps[usize::from(shift)];
-        if gap.get() == UNDRAWN {
+        let drawn = self.drawn.get();
+        if drawn >> shift & 1 == 0 {
+            self.drawn.set(drawn | 1 << shift);
             gap.set(self.draw(shift));
         }
         if self.passes_over(shift) {

@@ -123,6 +123,14 @@ pub(crate) struct Thread {
     pub(crate) sampling: Sampling,
 }
 
+/// Where a thread writes next.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) window: Cell<&'static Window>,
+    /// The record that is taken next.
+    pub(crate) next: Cell<&'static Record>,
+}
+
 /// That of a thread without a page.
 static EMPTY: Window = Window {
     next: AtomicPtr::new(ptr::null_mut()),
@@ -156,18 +164,21 @@ pub(crate) fn here<T>(f: impl FnOnce(&Thread) -> T) -> T {
 }
 
 impl Thread {
-    /// Where the thread writes, and the record that it takes next, if its window is not used up.
+    /// Where the thread writes next, if its window is not used up.
     #[inline(always)]
-    pub(crate) fn window(&self) -> Option<(&'static Window, &'static Record)> {
+    pub(crate) fn place(&self) -> Option<Place> {
         let window = self.window.get();
-        Some((window, window.next()?))
+        Some(Place {
+            window: Cell::new(window),
+            next: Cell::new(window.next()?),
+        })
     }
 
     /// Opens another window where the last one is used up. Before an attempt, since it may fold and
     /// allocate.
     #[inline]
     pub(crate) fn open_window(&self) {
-        if self.window().is_none() {
+        if self.place().is_none() {
             self.make_room();
         }
     }
