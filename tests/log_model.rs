@@ -426,7 +426,7 @@ fn who_is_seen_waiting_has_not_acquired() {
             thread::spawn(move || {
                 use loom::sync::atomic::Ordering::Acquire;
                 let before = acquired.load(Acquire);
-                if let Some(waiting) = class.page.waits() {
+                if let Some(waiting) = class.page.in_flight().0 {
                     let since = waiting.since;
                     assert_eq!(waiting.what, HOLD + since as usize, "of another wait");
                     assert_eq!(waiting.site, site_of(since), "of another wait");
@@ -462,7 +462,7 @@ fn who_waits_or_holds_is_seen_to_do_either() {
         let reader = {
             let class = Arc::clone(&class);
             thread::spawn(move || {
-                let waits = class.page.waits().is_some();
+                let waits = class.page.in_flight().0.is_some();
                 assert!(waits || class.look_only().held == 1, "neither");
             })
         };

@@ -12,19 +12,20 @@ use crate::clock;
 use crate::mode::{Activity, Mode};
 use crate::settings;
 use crate::snapshot::{
-    Blame, CallSite, Distribution, InFlight, InFlightState, Location, LockSnapshot, ModeSnapshot,
-    SleepSnapshot, Snapshot,
+    Blame, CallSite, Distribution, InFlight, InFlightState, InFlightTotals, Location, LockSnapshot,
+    ModeSnapshot, SleepSnapshot, Snapshot,
 };
 use crate::stats::{
-    self, ActivityTotals, Bits, LineFigures, Page, Pair, Reading, Scratch, Site, Totals, Waiting,
+    self, ActivityTotals, Bits, Kind, LineFigures, Page, Pair, Reading, Scratch, Site, Totals,
 };
 use std::collections::HashMap;
 use std::ptr;
-use std::time::Duration;
+use std::sync::Arc;
 
 /// See [`registry::snapshot`](crate::registry::snapshot).
 pub(crate) fn snapshot() -> Snapshot {
     clock::refine();
+    let begun = clock::since_start();
     let all = classes::all();
     let reading = stats::read();
     let logs = Logs::new(&reading);
@@ -40,7 +41,7 @@ pub(crate) fn snapshot() -> Snapshot {
         "recording is not compiled in; turn on the feature `stats` of instrumented-lock".to_owned()
     });
     Snapshot::new(
-        clock::since_start(),
+        (begun, clock::since_start()),
         cfg!(feature = "stats") && !settings::current().is_off,
         settings::environment_error()
             .into_iter()
@@ -51,60 +52,113 @@ pub(crate) fn snapshot() -> Snapshot {
     )
 }
 
-/// Which logs have anything in flight, by the class that it is of.
-struct Logs {
-    /// In the order of the pages.
-    holds: HashMap<usize, Vec<&'static Page>>,
-    waits: HashMap<usize, Vec<(&'static Page, Waiting)>>,
-}
+/// Which pages of logs have anything in flight, by the class that it is of.
+struct Logs(HashMap<usize, Vec<&'static Page>>);
 
 impl Logs {
     fn new(reading: &Reading) -> Self {
-        let mut holds = HashMap::<usize, Vec<&'static Page>>::new();
-        let mut waits = HashMap::<usize, Vec<(&'static Page, Waiting)>>::new();
+        let mut all = HashMap::<usize, Vec<&'static Page>>::new();
         for &page in &reading.pages {
-            if let Some(waiting) = page.waits() {
-                let of_class = waits.entry(stats::class_of(waiting.what));
-                of_class.or_default().push((page, waiting));
-            }
-            for index in Bits(page.unconsumed()) {
-                let class = stats::class_of(page.record(index).what());
-                let pages = holds.entry(class).or_default();
+            let (waiting, records) = page.in_flight();
+            let waits_for = waiting.map(|waiting| waiting.what);
+            let whats = Bits(records).map(|index| page.record(index).what());
+            for what in whats.chain(waits_for) {
+                let pages = all.entry(stats::class_of(what)).or_default();
                 if !pages.last().is_some_and(|last| ptr::eq(*last, page)) {
                     pages.push(page);
                 }
             }
         }
-        Logs { holds, waits }
+        Logs(all)
     }
 
-    /// What is held of a class that stands still: a page, a record of it, what that says.
-    fn holds(&self, class: usize) -> impl Iterator<Item = (&'static Page, u32, usize)> + '_ {
-        let pages = self.holds.get(&class).into_iter().flatten();
-        pages.flat_map(move |&page| {
-            let records = Bits(page.unconsumed()).map(move |i| (page, i, page.record(i).what()));
-            records
-                .filter(move |&(_, _, what)| stats::class_of(what) == class && stats::is_hold(what))
-        })
-    }
-
-    fn waits(&self, class: usize) -> impl Iterator<Item = &(&'static Page, Waiting)> {
-        self.waits.get(&class).into_iter().flatten()
+    /// What is in flight of a class that stands still.
+    fn in_flight(&self, class: &'static LockClass) -> ClassInFlight {
+        let address = ptr::from_ref(&class.stats).addr();
+        let mut seen = ClassInFlight {
+            entries: Vec::new(),
+            waited: [0; 4],
+        };
+        for &page in self.0.get(&address).into_iter().flatten() {
+            let (waiting, records) = page.in_flight();
+            let of_class = |what| stats::class_of(what) == address;
+            for index in Bits(records).filter(|&index| of_class(page.record(index).what())) {
+                seen.add_record(page, index);
+            }
+            if let Some(waiting) = waiting.filter(|waiting| of_class(waiting.what)) {
+                seen.entries.push(Seen {
+                    state: InFlightState::Waiting,
+                    what: waiting.what,
+                    line: waiting.site,
+                    since: waiting.since,
+                    thread: page.owner.name(),
+                });
+            }
+        }
+        seen
     }
 }
 
-/// What is in flight of one mode: how much in all, and by line.
+/// What is in flight of a class, as the logs have it.
+struct ClassInFlight {
+    entries: Vec<Seen>,
+    /// What waits have lasted that are over and not in the figures yet; nanoseconds, by activity.
+    waited: [u64; 4],
+}
+
+/// A lock that is waited for or held.
+struct Seen {
+    state: InFlightState,
+    what: usize,
+    line: usize,
+    since: u64,
+    thread: Option<Arc<str>>,
+}
+
+impl ClassInFlight {
+    fn add_record(&mut self, page: &Page, index: u32) {
+        let record = page.record(index);
+        let what = record.what();
+        match stats::kind_of(what) {
+            Kind::Hold => self.entries.push(Seen {
+                state: InFlightState::Holding,
+                what,
+                line: stats::line_of_record(page, index, what, record.site()),
+                since: record.start(),
+                thread: page.owner.name().filter(|_| !page.owner.has_ended(index)),
+            }),
+            Kind::Waited | Kind::TimedOut if record.start() != stats::UNTIMED_START => {
+                let end = record.end().unwrap_or(0);
+                let ns = clock::nanoseconds(record.start(), end).unwrap_or(0);
+                let waited = &mut self.waited[stats::activity_of(what) as usize];
+                *waited = waited.saturating_add(ns);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What is in flight of one mode.
 #[derive(Default)]
-struct Holding {
-    count: u64,
+struct ModeInFlight {
+    holding: InFlightTotals,
+    waiting: InFlightTotals,
     bounces: u64,
+    /// How much of what is held, by line.
     lines: Vec<(Option<Site>, u64)>,
+    /// What waits have lasted that are over and not in the figures yet; nanoseconds.
+    waited: u64,
 }
 
-impl Holding {
-    fn add(&mut self, site: Option<Site>, bounced: bool) {
-        self.count += 1;
-        self.bounces += u64::from(bounced);
+impl ModeInFlight {
+    fn add(&mut self, seen: &Seen, age_ns: Option<u64>) {
+        if seen.state == InFlightState::Waiting {
+            self.waiting.add(age_ns);
+            return;
+        }
+        self.holding.add(age_ns);
+        self.bounces += u64::from(seen.what & stats::BOUNCED != 0);
+        let site = stats::site_of(seen.line);
         match self.lines.iter_mut().find(|(of, _)| *of == site) {
             Some((_, n)) => *n += 1,
             None => self.lines.push((site, 1)),
@@ -118,39 +172,29 @@ fn lock(
     scratch: &mut Scratch,
     in_flight: &mut Vec<InFlight>,
 ) -> LockSnapshot {
-    let address = ptr::from_ref(&class.stats).addr();
     let still = class.stats.stand_still();
-    let mut holding: [Holding; 4] = Default::default();
-    for (page, index, what) in logs.holds(address) {
-        let record = page.record(index);
-        let line = stats::line_of_record(page, index, what, record.site());
-        let (activity, site) = (stats::activity_of(what), stats::site_of(line));
-        holding[activity as usize].add(site, what & stats::BOUNCED != 0);
+    let seen = logs.in_flight(class);
+    // After all that has been seen has begun or ended.
+    let now = clock::now();
+    let mut of_activity = seen.waited.map(|waited| ModeInFlight {
+        waited,
+        ..ModeInFlight::default()
+    });
+    for seen in &seen.entries {
+        // What is not timed has no stamp; who moves the mock clock of one thread may have a later one.
+        let is_timed = seen.since != stats::UNTIMED_START;
+        let age_ns = is_timed.then(|| clock::nanoseconds(seen.since, now).unwrap_or(0));
+        let activity = stats::activity_of(seen.what);
+        of_activity[activity as usize].add(seen, age_ns);
         if let Some(mode) = activity.mode() {
-            let name = page.owner.name().filter(|_| !page.owner.has_ended(index));
-            let state = InFlightState::Holding;
-            in_flight.push(entry(
-                class,
+            in_flight.push(InFlight {
+                lock: class.name().to_owned(),
                 mode,
-                state,
-                site,
-                name.as_deref(),
-                record.start(),
-            ));
-        }
-    }
-    for (page, waiting) in logs.waits(address) {
-        if let Some(mode) = stats::activity_of(waiting.what).mode() {
-            let (site, name) = (stats::site_of(waiting.site), page.owner.name());
-            let state = InFlightState::Waiting;
-            in_flight.push(entry(
-                class,
-                mode,
-                state,
-                site,
-                name.as_deref(),
-                waiting.since,
-            ));
+                state: seen.state,
+                location: Location::of_site(stats::site_of(seen.line)),
+                thread: seen.thread.as_deref().map(str::to_owned),
+                age_ns,
+            });
         }
     }
     let mut call_sites = Vec::new();
@@ -158,15 +202,16 @@ fn lock(
     let mut modes = [Mode::Write, Mode::Read, Mode::Upgradable].map(|mode| {
         let activity = Activity::from(mode);
         let totals = still.of(activity, scratch);
-        let holding = &holding[activity as usize];
-        add_call_sites(&mut call_sites, mode, &totals, holding);
+        let in_flight = &of_activity[activity as usize];
+        add_call_sites(&mut call_sites, mode, &totals, in_flight);
         nested += totals.nested;
         hand_over_ns = hand_over_ns.saturating_add(totals.hand_over);
-        Some(mode_snapshot(&totals, holding, scratch))
+        Some(mode_snapshot(&totals, in_flight, scratch))
     });
     CallSite::sort(&mut call_sites);
     let mut mode = |mode: Mode| modes[mode as usize].take().unwrap_or_default();
-    let asleep = still.of(Activity::Sleep, scratch);
+    let sleeps = still.of(Activity::Sleep, scratch);
+    let asleep = of_activity[Activity::Sleep as usize].holding;
     LockSnapshot {
         name: class.name().to_owned(),
         kind: class.kind(),
@@ -179,8 +224,9 @@ fn lock(
         upgradable: mode(Mode::Upgradable),
         nested,
         sleep: SleepSnapshot {
-            waits: asleep.releases() + holding[Activity::Sleep as usize].count,
-            timeouts: asleep.timeouts,
+            waits: sleeps.releases() + asleep.count,
+            timeouts: sleeps.timeouts,
+            asleep,
             time: distribution(&scratch.hold),
         },
         call_sites,
@@ -191,39 +237,30 @@ fn lock(
     }
 }
 
-fn entry(
-    class: &LockClass,
-    mode: Mode,
-    state: InFlightState,
-    site: Option<Site>,
-    thread: Option<&str>,
-    since: u64,
-) -> InFlight {
-    // What is not timed has no stamp, and what began a moment ago one that is later than this.
-    let age = if since == stats::UNTIMED_START {
-        None
-    } else {
-        clock::nanoseconds(since, clock::now())
-    };
-    InFlight {
-        lock: class.name().to_owned(),
-        mode,
-        state,
-        location: Location::of_site(site),
-        thread: thread.map(str::to_owned),
-        age: Duration::from_nanos(age.unwrap_or(0)),
-    }
-}
-
-fn mode_snapshot(totals: &ActivityTotals, holding: &Holding, scratch: &Scratch) -> ModeSnapshot {
+fn mode_snapshot(
+    totals: &ActivityTotals,
+    in_flight: &ModeInFlight,
+    scratch: &Scratch,
+) -> ModeSnapshot {
     let releases = totals.releases();
+    let blocked = u64::try_from(scratch.blocked.sum).unwrap_or(u64::MAX);
+    let beside = [
+        totals.gave_up_after,
+        in_flight.waited,
+        in_flight.waiting.total_ns,
+    ];
+    let beside = beside.into_iter().fold(0, u64::saturating_add);
     ModeSnapshot {
-        acquisitions: releases + holding.count,
+        acquisitions: releases + in_flight.holding.count,
         try_failures: totals.try_failures,
         timeouts: totals.timeouts,
         releases,
-        bounces: totals.bounces + holding.bounces,
+        bounces: totals.bounces + in_flight.bounces,
         contended_bounces: totals.contended_bounces,
+        holding: in_flight.holding,
+        waiting: in_flight.waiting,
+        waited_ns: (beside > 0).then(|| blocked.saturating_add(beside)),
+        waited_before_ns: 0,
         hold: distribution(&scratch.hold),
         blocked: distribution(&scratch.blocked),
         wait: Distribution::default(),
@@ -231,7 +268,12 @@ fn mode_snapshot(totals: &ActivityTotals, holding: &Holding, scratch: &Scratch) 
     .with_wait()
 }
 
-fn add_call_sites(all: &mut Vec<CallSite>, mode: Mode, totals: &ActivityTotals, holding: &Holding) {
+fn add_call_sites(
+    all: &mut Vec<CallSite>,
+    mode: Mode,
+    totals: &ActivityTotals,
+    in_flight: &ModeInFlight,
+) {
     let first = all.len();
     // The compiler may have kept several locations for a line.
     let mut add = |row: CallSite| match all[first..].iter_mut().find(|known| known.is_same(&row)) {
@@ -244,8 +286,8 @@ fn add_call_sites(all: &mut Vec<CallSite>, mode: Mode, totals: &ActivityTotals, 
             add(row);
         }
     }
-    for &(site, in_flight) in &holding.lines {
-        add(call_site(mode, site, &LineFigures::default(), in_flight));
+    for &(site, holding) in &in_flight.lines {
+        add(call_site(mode, site, &LineFigures::default(), holding));
     }
 }
 

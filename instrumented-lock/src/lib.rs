@@ -196,8 +196,8 @@ pub use remutex::ReentrantMutex;
 pub use rwlock::RwLock;
 pub use settings::{HoldTiming, InvalidSetting};
 pub use snapshot::{
-    Blame, CallSite, Distribution, InFlight, InFlightState, Location, LockSnapshot, ModeSnapshot,
-    SleepSnapshot, Snapshot,
+    Blame, CallSite, Distribution, InFlight, InFlightState, InFlightTotals, Location, LockSnapshot,
+    ModeSnapshot, SleepSnapshot, Snapshot,
 };
 pub use statistic::Statistic;
 

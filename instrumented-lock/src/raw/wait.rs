@@ -191,11 +191,12 @@ impl<R, K> Drop for Wait<'_, R, K> {
         let at = clock::now();
         let room = self.thread.room_for_wait();
         let mut batch = room.page.batch();
-        batch.push(&stats::event(
-            &self.class.stats,
-            self.activity,
-            Kind::TimedOut,
-        ));
+        batch.push(&Entry {
+            what: self.what(Kind::TimedOut),
+            site: 0,
+            start: self.start,
+            end: at,
+        });
         let left = self.blame(&mut batch, at);
         let last = Holder::from_bits(self.lock.holder.load(Ordering::Relaxed));
         let holders = [Activity::Write, Activity::Upgradable, Activity::Read];

@@ -5,7 +5,9 @@
 
 use super::units::{count, time};
 use super::who::{self, shorten, shorten_end};
-use crate::snapshot::{Distribution, LockSnapshot, ModeSnapshot, SleepSnapshot, Snapshot};
+use crate::snapshot::{
+    Distribution, InFlightTotals, LockSnapshot, ModeSnapshot, SleepSnapshot, Snapshot,
+};
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -23,12 +25,12 @@ pub struct TableOptions {
 /// The columns that the default form fits in.
 const WIDTH: usize = 100;
 
-/// The locks of a snapshot as a table of at most 100 columns, busiest first: by the time that
-/// acquisitions were blocked, then by the time held. This is what `{}` prints.
+/// The locks of a snapshot as a table of at most 100 columns, busiest first: by the time
+/// [waited](crate::ModeSnapshot::waited), then by the time held. This is what `{}` prints.
 ///
 /// A `contended` row counts acquisitions that had to block and shows how long they waited; an
-/// `acquired` row counts all and shows how long they were held, as far as they have ended. Below
-/// stand the lines that waited most, those that [kept others waiting](crate::CallSite::blame), and
+/// `acquired` row counts all and shows how long they were held, as far as they have ended. Rows that end
+/// in `now` count what is in flight and show for how long it has been. Below stand the lines that waited most, those that [kept others waiting](crate::CallSite::blame), and
 /// at the end what is in flight.
 pub fn table(snapshot: &Snapshot) -> String {
     table_with(snapshot, TableOptions::default())
@@ -42,8 +44,8 @@ pub fn table_with(snapshot: &Snapshot, options: TableOptions) -> String {
         .partition(|lock| lock.sleep().waits() > 0 || lock.modes().any(|(_, mode)| is_used(mode)));
     used.sort_by_key(|lock| {
         Reverse((
-            total(lock, ModeSnapshot::blocked),
-            total(lock, ModeSnapshot::hold),
+            total(lock, ModeSnapshot::waited),
+            total(lock, |mode| mode.hold().sum()),
         ))
     });
 
@@ -85,12 +87,13 @@ pub fn print(snapshot: &Snapshot) -> std::io::Result<()> {
 }
 
 fn is_used(mode: &ModeSnapshot) -> bool {
-    mode.acquisitions() + mode.try_failures() + mode.timeouts() > 0
+    let in_flight = mode.holding().count() + mode.waiting().count();
+    mode.acquisitions() + mode.try_failures() + mode.timeouts() + in_flight > 0
 }
 
-fn total(lock: &LockSnapshot, of: impl Fn(&ModeSnapshot) -> &Distribution) -> Duration {
+fn total(lock: &LockSnapshot, of: impl Fn(&ModeSnapshot) -> Duration) -> Duration {
     lock.modes().fold(Duration::ZERO, |sum, (_, mode)| {
-        sum.saturating_add(of(mode).sum())
+        sum.saturating_add(of(mode))
     })
 }
 
@@ -140,9 +143,12 @@ fn narrow(out: &mut String, locks: &[&LockSnapshot], style: Style) {
             );
             let hold = format!("  {:<10} acquired  hold", "");
             line(out, &row(&hold, figures.acquisitions(), figures.hold()));
-            let in_flight = figures.acquisitions().saturating_sub(figures.releases());
+            now(out, "waiting", figures.waiting());
+            now(out, "held", figures.holding());
+            before(out, figures.waited_before());
+            let now = figures.acquisitions().saturating_sub(figures.releases());
             let counts = [
-                (in_flight, "held now"),
+                (unless_known(figures.holding(), now), "held now"),
                 (figures.try_failures(), "try failures"),
                 (figures.timeouts(), "timeouts"),
             ];
@@ -159,8 +165,57 @@ fn narrow(out: &mut String, locks: &[&LockSnapshot], style: Style) {
 fn sleep(out: &mut String, sleep: &SleepSnapshot) {
     if sleep.waits() > 0 {
         line(out, &row("  asleep     waits", sleep.waits(), sleep.time()));
+        now(out, "asleep", sleep.asleep());
         let now = sleep.waits().saturating_sub(sleep.time().count());
-        rest(out, &[(now, "asleep now"), (sleep.timeouts(), "timeouts")]);
+        let counts = [
+            (unless_known(sleep.asleep(), now), "asleep now"),
+            (sleep.timeouts(), "timeouts"),
+        ];
+        rest(out, &counts);
+    }
+}
+
+/// How many are in flight, for how long on average, at most and in all.
+fn now(out: &mut String, what: &str, in_flight: &InFlightTotals) {
+    if in_flight.count() == 0 {
+        return;
+    }
+    let label = format!("  {:<10} {what} now", "");
+    let mean = in_flight.total().as_nanos() / u128::from(in_flight.timed().max(1));
+    let mean = Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX));
+    let times = [mean, in_flight.longest(), in_flight.total()];
+    let [mean, longest, total] = times.map(|of| match in_flight.timed() {
+        0 => "-".to_owned(),
+        _ => time(of),
+    });
+    let n = count(in_flight.count());
+    line(
+        out,
+        &format!(
+            "{label:<NARROW_LABEL$}{n:>9}{:>9}{mean:>9}{longest:>9}{total:>9}",
+            "-"
+        ),
+    );
+}
+
+/// How many are in flight by the difference of two counts, where the snapshot was stored by a version that
+/// did not know more.
+fn unless_known(in_flight: &InFlightTotals, by_difference: u64) -> u64 {
+    if in_flight.count() == 0 {
+        by_difference
+    } else {
+        0
+    }
+}
+
+/// How much of an interval's waiting lies before it.
+fn before(out: &mut String, waited: Duration) {
+    if !waited.is_zero() {
+        let waited = time(waited);
+        line(
+            out,
+            &format!("  {:<10} of the waiting, {waited} before the interval", ""),
+        );
     }
 }
 
@@ -219,15 +274,15 @@ fn wide(out: &mut String, locks: &[&LockSnapshot], style: Style) {
     }
     let _ = write!(
         header,
-        " {:>8} {:>12} {:>8}  declared",
-        "now", "try-failures", "timeouts"
+        " {:>11} {:>8} {:>12} {:>8}  declared",
+        "waiting-now", "held-now", "try-failures", "timeouts"
     );
     line(out, &style.bold(&header));
     let none = Distribution::default();
     let now = |begun: u64, ended: u64| begun.saturating_sub(ended);
     for lock in locks {
         let mut print =
-            |mode: &str, wait: &Distribution, n, hold: &Distribution, rest: [u64; 3]| {
+            |mode: &str, wait: &Distribution, n, hold: &Distribution, rest: [u64; 4]| {
                 let mut row = format!(
                     "{:<names$} {mode:<10} {:>9}",
                     lock.name(),
@@ -240,10 +295,10 @@ fn wide(out: &mut String, locks: &[&LockSnapshot], style: Style) {
                 for cell in cells(hold) {
                     let _ = write!(row, " {cell:>10}");
                 }
-                let [now, try_failures, timeouts] = rest.map(count);
+                let [waiting, held, try_failures, timeouts] = rest.map(count);
                 let _ = write!(
                     row,
-                    " {now:>8} {try_failures:>12} {timeouts:>8}  {}",
+                    " {waiting:>11} {held:>8} {try_failures:>12} {timeouts:>8}  {}",
                     place(lock)
                 );
                 let contended = wait.count() > 0;
@@ -251,7 +306,8 @@ fn wide(out: &mut String, locks: &[&LockSnapshot], style: Style) {
             };
         for (mode, m) in lock.modes().filter(|(_, mode)| is_used(mode)) {
             let rest = [
-                now(m.acquisitions(), m.releases()),
+                m.waiting().count(),
+                m.holding().count().max(now(m.acquisitions(), m.releases())),
                 m.try_failures(),
                 m.timeouts(),
             ];
@@ -265,11 +321,9 @@ fn wide(out: &mut String, locks: &[&LockSnapshot], style: Style) {
         }
         let sleep = lock.sleep();
         if sleep.waits() > 0 {
-            let rest = [
-                now(sleep.waits(), sleep.time().count()),
-                0,
-                sleep.timeouts(),
-            ];
+            let asleep = now(sleep.waits(), sleep.time().count());
+            let asleep = sleep.asleep().count().max(asleep);
+            let rest = [0, asleep, 0, sleep.timeouts()];
             print("asleep", &none, sleep.waits(), sleep.time(), rest);
         }
     }

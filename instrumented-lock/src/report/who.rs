@@ -68,7 +68,12 @@ pub(super) fn in_flight(out: &mut String, snapshot: &Snapshot) {
         let thread = entry
             .thread()
             .map_or(String::new(), |thread| format!(" by {thread}"));
-        let what = format!("{} {}{thread}", state, time(entry.age()));
+        let age = if entry.is_timed() {
+            time(entry.age())
+        } else {
+            "-".to_owned()
+        };
+        let what = format!("{state} {age}{thread}");
         let at = place(entry.location(), 30);
         let mode = entry.mode();
         let head = format!("  {what:<28} {mode:<10} {at:<30} ");

@@ -2,7 +2,9 @@
 
 use super::blame::{self, Blame};
 use super::call_site::{self, CallSite};
-use super::{Distribution, Location};
+#[cfg(feature = "serde")]
+use super::is_zero;
+use super::{Distribution, InFlightTotals, Location};
 use crate::lock_kind::LockKind;
 use crate::mode::Mode;
 use std::time::Duration;
@@ -188,6 +190,15 @@ pub struct ModeSnapshot {
     pub(crate) releases: u64,
     pub(crate) bounces: u64,
     pub(crate) contended_bounces: u64,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
+    pub(crate) holding: InFlightTotals,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
+    pub(crate) waiting: InFlightTotals,
+    /// `None` where it is the sum of `blocked`.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
+    pub(crate) waited_ns: Option<u64>,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
+    pub(crate) waited_before_ns: u64,
     pub(crate) hold: Distribution,
     pub(crate) blocked: Distribution,
     pub(crate) wait: Distribution,
@@ -240,6 +251,39 @@ impl ModeSnapshot {
         self.contended_bounces
     }
 
+    /// Who holds the locks at the moment of the snapshot. Their holds are in [`hold`](Self::hold) once they
+    /// have ended.
+    pub fn holding(&self) -> &InFlightTotals {
+        &self.holding
+    }
+
+    /// Who waits for the locks at the moment of the snapshot. Their waits are in
+    /// [`blocked`](Self::blocked) once they have ended with the lock taken.
+    pub fn waiting(&self) -> &InFlightTotals {
+        &self.waiting
+    }
+
+    /// All that has been waited by the moment of the snapshot: by acquisitions that had to block, by calls
+    /// that gave up, and by those that [still wait](Self::waiting). In an
+    /// [interval](crate::Snapshot::since) it is what was waited within it, so it is at most the number of
+    /// threads times the interval's length, however long single waits last.
+    pub fn waited(&self) -> Duration {
+        Duration::from_nanos(self.waited_so_far())
+    }
+
+    /// [`waited`](Self::waited) in nanoseconds.
+    fn waited_so_far(&self) -> u64 {
+        let blocked = || u64::try_from(self.blocked.sum_ns).unwrap_or(u64::MAX);
+        self.waited_ns.unwrap_or_else(blocked)
+    }
+
+    /// For how long those had waited, all together, who already waited when the
+    /// [interval](crate::Snapshot::since) began. So much of its [`blocked`](Self::blocked) and
+    /// [`waiting`](Self::waiting) lies before it. Zero where this is not of an interval.
+    pub fn waited_before(&self) -> Duration {
+        Duration::from_nanos(self.waited_before_ns)
+    }
+
     /// How long the lock was held, over holds that have ended: from the acquisition to just before
     /// the unlock. Where not [every hold is timed](crate::HoldTiming), an estimate: its count is
     /// about that of the [releases](Self::releases).
@@ -265,6 +309,10 @@ impl ModeSnapshot {
             releases: self.releases + other.releases,
             bounces: self.bounces + other.bounces,
             contended_bounces: self.contended_bounces + other.contended_bounces,
+            holding: self.holding.merge(other.holding),
+            waiting: self.waiting.merge(other.waiting),
+            waited_ns: Some(self.waited_so_far().saturating_add(other.waited_so_far())),
+            waited_before_ns: self.waited_before_ns.saturating_add(other.waited_before_ns),
             hold: self.hold.merge(&other.hold),
             blocked: self.blocked.merge(&other.blocked),
             wait: Distribution::default(),
@@ -282,6 +330,10 @@ impl ModeSnapshot {
             contended_bounces: self
                 .contended_bounces
                 .saturating_sub(earlier.contended_bounces),
+            holding: self.holding,
+            waiting: self.waiting,
+            waited_ns: Some(self.waited_so_far().saturating_sub(earlier.waited_so_far())),
+            waited_before_ns: earlier.waiting.total_ns,
             hold: self.hold.since(&earlier.hold),
             blocked: self.blocked.since(&earlier.blocked),
             wait: Distribution::default(),
@@ -300,12 +352,13 @@ impl ModeSnapshot {
 pub struct SleepSnapshot {
     pub(crate) waits: u64,
     pub(crate) timeouts: u64,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
+    pub(crate) asleep: InFlightTotals,
     pub(crate) time: Distribution,
 }
 
 impl SleepSnapshot {
-    /// Waits that have begun. Those that have not ended are asleep:
-    /// [`time().count()`](Self::time) fewer.
+    /// Waits that have begun. Those that have not ended are [asleep](Self::asleep).
     pub fn waits(&self) -> u64 {
         self.waits
     }
@@ -320,6 +373,11 @@ impl SleepSnapshot {
         self.timeouts
     }
 
+    /// Who is asleep at the moment of the snapshot.
+    pub fn asleep(&self) -> &InFlightTotals {
+        &self.asleep
+    }
+
     /// How long the waits that have ended were asleep: from letting go of the mutex until awake
     /// again, before the mutex is asked for.
     pub fn time(&self) -> &Distribution {
@@ -330,6 +388,7 @@ impl SleepSnapshot {
         SleepSnapshot {
             waits: self.waits + other.waits,
             timeouts: self.timeouts + other.timeouts,
+            asleep: self.asleep.merge(other.asleep),
             time: self.time.merge(&other.time),
         }
     }
@@ -338,6 +397,7 @@ impl SleepSnapshot {
         SleepSnapshot {
             waits: self.waits.saturating_sub(earlier.waits),
             timeouts: self.timeouts.saturating_sub(earlier.timeouts),
+            asleep: self.asleep,
             time: self.time.since(&earlier.time),
         }
     }

@@ -14,7 +14,7 @@ mod lock;
 pub use blame::Blame;
 pub use call_site::CallSite;
 pub use distribution::Distribution;
-pub use in_flight::{InFlight, InFlightState};
+pub use in_flight::{InFlight, InFlightState, InFlightTotals};
 pub use location::Location;
 pub use lock::{LockSnapshot, ModeSnapshot, SleepSnapshot};
 
@@ -31,6 +31,7 @@ use std::time::Duration;
 /// ```text
 /// {
 ///   "elapsed_ns": 2004159663,          since locks were first used, or the interval's length
+///   "begun_ns": 2003957102,            the same when the snapshot was begun
 ///   "enabled": true,                   whether recording was on
 ///   "diagnostics": ["…"],              what is wrong with the declarations, in sentences
 ///   "locks": [{                        by name
@@ -44,6 +45,7 @@ use std::time::Duration;
 ///     "sleep": {                       in a condition variable
 ///       "waits": 0,
 ///       "timeouts": 0,
+///       "asleep": {},                  of the form of "holding" below, if anybody is
 ///       "time": {}                     of the form of "hold" below
 ///     },
 ///     "write": {                       and "read" and "upgradable", of the same form
@@ -53,6 +55,10 @@ use std::time::Duration;
 ///       "releases": 3,
 ///       "bounces": 1,
 ///       "contended_bounces": 0,
+///       "holding": {"count": 1, "timed": 1, "total_ns": 8, "longest_ns": 8},     if anybody does
+///       "waiting": {},                 of the same form, if anybody does
+///       "waited_ns": 570,              where it is not the sum of "blocked"
+///       "waited_before_ns": 20,        of an interval, where it is not 0
 ///       "hold": {                      and "blocked" and "wait", of the same form
 ///         "count": 3,
 ///         "sum_ns": 570,
@@ -83,7 +89,7 @@ use std::time::Duration;
 ///     "state": "holding",              or "waiting"
 ///     "location": {"file": "src/main.rs", "line": 7, "column": 9},
 ///     "thread": "worker-1",            null where it has no name
-///     "age_ns": 80512
+///     "age_ns": 80512                  null where it is not known
 ///   }]
 /// }
 /// ```
@@ -98,6 +104,9 @@ use std::time::Duration;
 pub struct Snapshot {
     #[cfg_attr(feature = "serde", serde(rename = "elapsed_ns", with = "nanoseconds"))]
     elapsed: Duration,
+    /// The same when the snapshot was begun; `None` where it was stored by a version that did not know it.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
+    begun_ns: Option<u64>,
     enabled: bool,
     diagnostics: Vec<String>,
     locks: Vec<LockSnapshot>,
@@ -105,9 +114,10 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// `locks` are sorted by name and declaration site, `in_flight` by age.
+    /// `locks` are sorted by name and declaration site, `in_flight` by age. The times are those since locks
+    /// were first used, before and after all else was found out.
     pub(crate) fn new(
-        elapsed: Duration,
+        (begun, elapsed): (Duration, Duration),
         enabled: bool,
         mut diagnostics: Vec<String>,
         locks: Vec<LockSnapshot>,
@@ -116,6 +126,7 @@ impl Snapshot {
         diagnostics.extend(name_clashes(&locks));
         Snapshot {
             elapsed,
+            begun_ns: u64::try_from(begun.as_nanos()).ok(),
             enabled,
             diagnostics,
             locks,
@@ -123,7 +134,8 @@ impl Snapshot {
         }
     }
 
-    /// The time since locks were first used; for an interval its length.
+    /// The time since locks were first used; for an interval its length, from before the first snapshot
+    /// to after the last one.
     pub fn elapsed(&self) -> Duration {
         self.elapsed
     }
@@ -163,19 +175,17 @@ impl Snapshot {
         &self.in_flight
     }
 
-    /// Holds that are in flight and not [listed](Self::in_flight): none, unless snapshots of several
-    /// intervals have been put together.
+    /// What waits or holds and is not [listed](Self::in_flight): nothing.
     pub fn in_flight_unlisted(&self) -> u64 {
-        let held =
-            |(_, mode): (_, &ModeSnapshot)| mode.acquisitions().saturating_sub(mode.releases());
+        let in_flight =
+            |(_, mode): (_, &ModeSnapshot)| mode.waiting().count() + mode.holding().count();
         let all: u64 = self
             .locks
             .iter()
             .flat_map(LockSnapshot::modes)
-            .map(held)
+            .map(in_flight)
             .sum();
-        let listed = |entry: &&InFlight| entry.state() == InFlightState::Holding;
-        all.saturating_sub(self.in_flight.iter().filter(listed).count() as u64)
+        all.saturating_sub(self.in_flight.len() as u64)
     }
 
     /// What is wrong with the declarations and settings, in sentences: two classes that claim one
@@ -198,7 +208,7 @@ impl Snapshot {
             .iter()
             .map(|lock| find(lock).map_or_else(|| lock.clone(), |before| lock.since(before)));
         Snapshot {
-            elapsed: self.elapsed.saturating_sub(earlier.elapsed),
+            elapsed: self.elapsed.saturating_sub(earlier.begun()),
             locks: locks.collect(),
             ..self.clone()
         }
@@ -234,11 +244,16 @@ impl Snapshot {
         diagnostics.dedup();
         Snapshot {
             elapsed: self.elapsed.max(other.elapsed),
+            begun_ns: self.begun_ns.max(other.begun_ns),
             enabled: self.enabled || other.enabled,
             diagnostics,
             locks,
             in_flight: [&self.in_flight[..], &other.in_flight].concat(),
         }
+    }
+
+    fn begun(&self) -> Duration {
+        self.begun_ns.map_or(self.elapsed, Duration::from_nanos)
     }
 
     fn find(&self, lock: &LockSnapshot) -> Option<&LockSnapshot> {
@@ -280,6 +295,12 @@ fn name_clashes(locks: &[LockSnapshot]) -> Vec<String> {
             )
         })
         .collect()
+}
+
+/// Whether it need not be written, since it is what is read where nothing is written.
+#[cfg(feature = "serde")]
+fn is_zero<T: Default + PartialEq>(it: &T) -> bool {
+    *it == T::default()
 }
 
 #[cfg(feature = "serde")]

@@ -79,6 +79,8 @@ pub(super) struct ActivityFigures {
     pub(super) contended_bounces: u64,
     pub(super) try_failures: u64,
     pub(super) timeouts: u64,
+    /// How long those had waited; nanoseconds.
+    pub(super) gave_up_after: u64,
     pub(super) nested: u64,
     /// What was waited for a lock that nobody had; nanoseconds.
     pub(super) hand_over: u64,
@@ -95,6 +97,7 @@ impl ActivityFigures {
             contended_bounces: 0,
             try_failures: 0,
             timeouts: 0,
+            gave_up_after: 0,
             nested: 0,
             hand_over: 0,
             hold: Durations::new(),
@@ -297,6 +300,7 @@ impl StandStill<'_> {
             totals.contended_bounces += of_stripe.contended_bounces;
             totals.try_failures += of_stripe.try_failures;
             totals.timeouts += of_stripe.timeouts;
+            totals.gave_up_after = totals.gave_up_after.saturating_add(of_stripe.gave_up_after);
             totals.nested += of_stripe.nested;
             totals.hand_over = totals.hand_over.saturating_add(of_stripe.hand_over);
             of_stripe.hold.add_to(&mut scratch.hold);
@@ -333,6 +337,8 @@ pub(crate) struct ActivityTotals {
     pub(crate) contended_bounces: u64,
     pub(crate) try_failures: u64,
     pub(crate) timeouts: u64,
+    /// Nanoseconds.
+    pub(crate) gave_up_after: u64,
     pub(crate) nested: u64,
     /// Nanoseconds.
     pub(crate) hand_over: u64,

@@ -335,7 +335,13 @@ impl Folding<'_> {
                 });
             }
             Kind::TryFailed => row.try_failures += 1,
-            Kind::TimedOut => row.timeouts += 1,
+            Kind::TimedOut => {
+                row.timeouts += 1;
+                if start != UNTIMED_START {
+                    let ns = nanoseconds(self.stats, scale, start, end);
+                    row.gave_up_after = row.gave_up_after.saturating_add(ns);
+                }
+            }
             Kind::Nested => row.nested += 1,
         }
         Ok(())

@@ -383,12 +383,15 @@ impl Page {
         self.waiting.clear();
     }
 
-    /// What the owner waits for, if it does.
-    pub(crate) fn waits(&self) -> Option<Waiting> {
-        let waiting = self.waiting.get();
+    /// What the owner waits for, if it does, and the records that are [not consumed](Self::unconsumed) at
+    /// that moment: among them those of the wait once it is over.
+    pub(crate) fn in_flight(&self) -> (Option<Waiting>, u64) {
+        let waiting = self.waiting.get_whole();
+        let (published, consumed) = self.published();
         // The wait is over as soon as its acquisition is published.
-        let is_over = self.published().0 >> waiting.record & 1 == 1;
-        (waiting.what != 0 && !is_over && self.waiting.get() == waiting).then_some(waiting)
+        let is_over = |waiting: &Waiting| published >> waiting.record & 1 == 1;
+        let waiting = waiting.filter(|waiting| !is_over(waiting));
+        (waiting, published & !consumed)
     }
 }
 
@@ -517,6 +520,9 @@ pub(crate) struct Waiting {
     record: u32,
 }
 
+/// How often a reader looks for a wait that does not change meanwhile.
+const TRIES: usize = 2;
+
 /// Written by the owner of a page, read by anybody.
 struct WaitingCell {
     /// 0 where it does not wait.
@@ -548,6 +554,21 @@ impl WaitingCell {
     /// Release: who sees that a wait is over, and another one in its place, sees the latter whole.
     fn clear(&self) {
         self.what.store(0, Ordering::Release);
+    }
+
+    /// What has been set, if it is not being changed all the time.
+    fn get_whole(&self) -> Option<Waiting> {
+        for _ in 0..TRIES {
+            let waiting = self.get();
+            if waiting.what == 0 {
+                return None;
+            }
+            if self.get() == waiting {
+                return Some(waiting);
+            }
+        }
+        // Waits that are over so soon have not waited.
+        None
     }
 
     fn get(&self) -> Waiting {

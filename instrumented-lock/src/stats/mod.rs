@@ -30,7 +30,7 @@ pub(crate) use log::{Batch, Bits, Entry, Page, Record, Waiting};
 pub(crate) use pairs::Pair;
 pub(crate) use record::{
     BOUNCED, Kind, SAMPLED, UNTIMED_END, UNTIMED_START, WATCHED, activity_of, class_of, event,
-    hold, holder_word, is_hold, shift_of_its, site, site_of, what,
+    hold, holder_word, kind_of, shift_of_its, site, site_of, what,
 };
 pub(crate) use relock::{line_of, line_of_its, line_of_record};
 pub(crate) use site::Site;

@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     Blame = 2,
     /// An attempt that did not wait and failed.
     TryFailed = 3,
-    /// An attempt that waited for as long as it was allowed to.
+    /// An attempt that waited for as long as it was allowed to, from `start` to `end`.
     TimedOut = 4,
     /// An acquisition of a reentrant mutex by the thread that has it.
     Nested = 5,
@@ -31,8 +31,9 @@ pub(crate) enum Kind {
     Duration = 6,
 }
 
-/// The stamps of what has no duration, which no clock shows: see [`clock::now`](crate::clock::now).
-pub(crate) const UNTIMED_START: u64 = 0;
+/// The stamps of what has no duration, which no clock shows. They are far from each other, and the start is
+/// far from 0, the end of what has not ended: none of this looks like a short hold.
+pub(crate) const UNTIMED_START: u64 = 1 << 63;
 pub(crate) const UNTIMED_END: u64 = u64::MAX;
 
 const ACTIVITY: usize = 3;
@@ -126,7 +127,7 @@ pub(crate) fn is_hold(what: usize) -> bool {
     what & KIND == 0
 }
 
-pub(super) fn kind_of(what: usize) -> Kind {
+pub(crate) fn kind_of(what: usize) -> Kind {
     match (what & KIND) >> KIND_SHIFT {
         0 => Kind::Hold,
         1 => Kind::Waited,
