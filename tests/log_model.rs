@@ -187,7 +187,7 @@ impl Class {
     fn begin(&self, start: u64) -> &Record {
         let window = self.page.window();
         let next = window.next().expect("room for a record");
-        window.begin_hold(next, HOLD, site_of(start), || start);
+        window.begin_hold(next, (HOLD, site_of(start)), || start, |_| ());
         next
     }
 
@@ -331,7 +331,7 @@ fn classes_are_folded_one_after_the_other() {
         end(class.begin(1), 1);
         let window = class.page.window();
         let other = window.next().expect("room for a record");
-        window.begin_hold(other, OTHER, 0, || 2);
+        window.begin_hold(other, (OTHER, 0), || 2, |_| ());
         let reader = {
             let class = Arc::clone(&class);
             thread::spawn(move || class.fold(&class.page.lock()))

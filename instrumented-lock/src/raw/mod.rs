@@ -254,10 +254,12 @@ impl<R, K: Kinds> Instrumented<R, K> {
                 stats::UNTIMED_START
             }
         };
-        let at = window.begin_hold(next, what, stats::site(ready.site), now);
-        if activity != Activity::Read || is_new && !self.is_herd(next, at) {
-            self.set_last(me);
-        }
+        window.begin_hold(next, (what, stats::site(ready.site)), now, |at| {
+            if activity != Activity::Read || is_new && !self.is_herd(next, at) {
+                // Looked up again, which is less to do than to remember it.
+                self.set_last(Holder::next(window));
+            }
+        });
         if ready.is_timed {
             Hold::plain(next)
         } else {
@@ -344,9 +346,11 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let ready = self.class.resolved().and_then(|class| {
             let place = thread.place()?;
             let (site, is_timed) = if self.class.is_watched() {
-                // Those who wait are told of an exclusive hold when it ends.
-                let is_told = class.state().is_exact() && activity.is_exclusive();
-                is_told.then_some((Some(location), true))?
+                // Those who wait are told of an exclusive hold when it ends, and of a shared one that
+                // began before they came.
+                let is_waited_for = || self.class.watch().is_some_and(Watch::is_waited_for);
+                let is_late = activity.is_exclusive() || !is_waited_for();
+                (class.state().is_exact() && is_late).then_some((Some(location), true))?
             } else if class.state().is_exact_without_lines() {
                 (None, true)
             } else {

@@ -12,14 +12,19 @@ use super::record::{
     BOUNCED, Kind, SAMPLED, UNTIMED_END, UNTIMED_START, activity_of, class_of, holder_of, kind_of,
     site_of, stats_of,
 };
-use super::relock;
+use super::{processor, relock};
 use crate::clock::{self, Scale};
 
 /// Adds every record of the page that has ended to the figures of its class.
 pub(super) fn fold(page: &Locked<'_>) {
     let mut sorted = Sorted::new();
     let mut left = sorted.sort(page.page, page.unconsumed());
-    let mut home = page.page.owner.home();
+    // Then the stripe's cache lines mostly stay with the processor.
+    let mut home = if cfg!(target_os = "linux") {
+        processor::current()
+    } else {
+        page.page.owner.home()
+    };
     while left != 0 {
         let what = page.page.record(left.trailing_zeros()).what();
         // SAFETY: the record is not consumed, so what it belongs to is alive.
@@ -59,13 +64,29 @@ struct Row {
     untimed: u64,
 }
 
+impl Row {
+    #[inline]
+    fn is(&self, what: usize, line: usize) -> bool {
+        self.what == what && self.line == line
+    }
+}
+
+/// Places where a row may be found at once.
+const RECENT: usize = 64;
+
 /// Rows that a page is sorted into; if there are more, what is of the others is added one by one.
 const ROWS: usize = 16;
+
+/// Records of one row behind each other. Where there are often fewer, they are sorted one by one.
+const RUN: u32 = 8;
+const OFTEN: usize = 4;
 
 /// What has ended of a page.
 struct Sorted {
     rows: [Row; ROWS],
     count: usize,
+    /// By a hash of what a row is: the row that was last looked for there.
+    recent: [u8; RECENT],
     /// What is in none of the rows.
     others: u64,
     /// How long each hold of the rows has lasted that is timed; nanoseconds.
@@ -83,6 +104,7 @@ impl Sorted {
         Sorted {
             rows: [row; ROWS],
             count: 0,
+            recent: [0; RECENT],
             others: 0,
             durations: [0; PAGE_RECORDS],
         }
@@ -91,65 +113,108 @@ impl Sorted {
     /// Sorts those of `records` that have ended, and returns them.
     fn sort(&mut self, page: &Page, records: u64) -> u64 {
         let (mut left, mut ended) = (records, 0);
-        while left != 0 {
+        let mut short_runs = 0;
+        while left != 0 && short_runs < OFTEN {
             let first = left.trailing_zeros();
             let run = page.run(first, (left >> first).trailing_ones());
-            let mut taken = self.take_holds(first, run);
+            let mut taken = self.take_run(first, run);
+            short_runs += usize::from(taken < below(RUN) << first);
             if taken == 0 {
                 taken = 1 << first;
-                let has_ended = u64::from(run[0].end().is_some()) << first;
-                self.others |= has_ended;
-                ended |= has_ended;
+                if run[0].end().is_some() {
+                    self.others |= taken;
+                    ended |= taken;
+                }
             } else {
                 ended |= taken;
             }
             left &= !taken;
         }
+        if left != 0 {
+            ended |= self.sort_each(page, left);
+        }
         ended
     }
 
-    /// Takes the records at the start of `run` that are of one row, and returns them.
-    fn take_holds(&mut self, first: u32, run: &[Record]) -> u64 {
+    /// Takes the holds at the start of `run` that are of one row, and returns them.
+    fn take_run(&mut self, first: u32, run: &[Record]) -> u64 {
         let (what, line) = (run[0].what(), run[0].site());
-        let scale = match kind_of(what) {
-            Kind::Hold => clock::scale(),
-            Kind::Duration => Scale::NANOSECONDS,
-            _ => return 0,
-        };
-        let Some(row) = self.row(what, line) else {
+        let Some((row, scale)) = self.row(what, line) else {
             return 0;
         };
         let durations = &mut self.durations[first as usize..];
-        let timed = short_holds(run, (what, line), scale, durations);
+        let timed = below(short_holds(run, (what, line), scale, durations)) << first;
+        self.rows[row].timed |= timed;
         // A duration is always timed, if not always short.
-        if timed > 0 || kind_of(what) == Kind::Duration {
-            let taken = below(timed) << first;
-            self.rows[row].timed |= taken;
-            return taken;
+        if timed != 0 || kind_of(what) == Kind::Duration {
+            return timed;
         }
-        let taken = below(untimed_holds(run, (what, line))) << first;
-        self.rows[row].untimed |= taken;
-        taken
+        let untimed = below(untimed_holds(run, (what, line))) << first;
+        self.rows[row].untimed |= untimed;
+        untimed
     }
 
-    /// The row of such holds, if they have one or there is room for one more.
-    fn row(&mut self, what: usize, line: usize) -> Option<usize> {
-        let is_it = |row: &Row| row.what == what && row.line == line;
-        if let Some(row) = self.rows[..self.count].iter().position(is_it) {
+    /// Sorts one record after the other. What has little to predict for the processor is quicker like this.
+    #[inline(never)]
+    fn sort_each(&mut self, page: &Page, records: u64) -> u64 {
+        let mut ended = 0;
+        for index in Bits(records) {
+            let record = page.record(index);
+            let Some(end) = record.end() else {
+                continue;
+            };
+            let bit = 1 << index;
+            ended |= bit;
+            let what = record.what();
+            let Some((row, scale)) = self.row(what, record.site()) else {
+                self.others |= bit;
+                continue;
+            };
+            if let Some(ns) = scale.short_nanoseconds(end.wrapping_sub(record.start())) {
+                self.durations[index as usize] = ns;
+                self.rows[row].timed |= bit;
+            } else if end == UNTIMED_END && kind_of(what) == Kind::Hold {
+                self.rows[row].untimed |= bit;
+            } else {
+                self.others |= bit;
+            }
+        }
+        ended
+    }
+
+    /// The row of such holds and how long their ticks are, if they have a row or there is room for one more.
+    #[inline]
+    fn row(&mut self, what: usize, line: usize) -> Option<(usize, Scale)> {
+        let scale = match kind_of(what) {
+            Kind::Hold => clock::scale(),
+            Kind::Duration => Scale::NANOSECONDS,
+            _ => return None,
+        };
+        // Lines lie 24 bytes apart, and classes further.
+        let recent = (line >> 3 ^ what >> 8 ^ what << 2) % RECENT;
+        let row = usize::from(self.recent[recent]);
+        if self.rows[row].is(what, line) {
+            return Some((row, scale));
+        }
+        let row = self.find_row(what, line)?;
+        self.recent[recent] = u8::try_from(row).unwrap_or(0);
+        Some((row, scale))
+    }
+
+    #[inline(never)]
+    fn find_row(&mut self, what: usize, line: usize) -> Option<usize> {
+        let known = self.rows[..self.count].iter();
+        if let Some(row) = known.into_iter().position(|row| row.is(what, line)) {
             return Some(row);
         }
         // Of these each may stand for another number of holds.
         if what & SAMPLED != 0 || self.count == ROWS {
             return None;
         }
-        self.rows[self.count] = Row {
-            what,
-            line,
-            timed: 0,
-            untimed: 0,
-        };
+        let row = self.count;
         self.count += 1;
-        Some(self.count - 1)
+        (self.rows[row].what, self.rows[row].line) = (what, line);
+        Some(row)
     }
 }
 

@@ -57,20 +57,24 @@ impl LineFigures {
 
 /// The rows of the lines, and that of all others.
 pub(super) struct Lines {
-    rows: Vec<(Site, LineFigures)>,
+    /// Apart, so that looking one up touches few cache lines.
+    sites: Vec<Site>,
+    /// Of each site.
+    figures: Vec<LineFigures>,
     others: LineFigures,
 }
 
 impl Lines {
     pub(super) fn new() -> Self {
         Lines {
-            rows: Vec::new(),
+            sites: Vec::new(),
+            figures: Vec::new(),
             others: LineFigures::default(),
         }
     }
 
     fn position(&self, site: Site) -> Option<usize> {
-        self.rows.iter().position(|(of, _)| ptr::eq(*of, site))
+        self.sites.iter().position(|of| ptr::eq(*of, site))
     }
 
     /// Whether `site` has a row; what has no line has that of the others.
@@ -83,33 +87,34 @@ impl Lines {
         let Some(site) = site else {
             return &mut self.others;
         };
-        match self.position(site) {
-            Some(row) => &mut self.rows[row].1,
-            None => self.make(site),
-        }
+        let row = self.position(site).unwrap_or_else(|| self.make(site));
+        &mut self.figures[row]
     }
 
     /// One row more, or that of the cheapest line.
-    fn make(&mut self, site: Site) -> &mut LineFigures {
-        if self.rows.len() == LINES
-            && let Some(cheapest) = (0..LINES).min_by_key(|&i| self.rows[i].1.cost())
+    fn make(&mut self, site: Site) -> usize {
+        if self.sites.len() == LINES
+            && let Some(cheapest) = (0..LINES).min_by_key(|&row| self.figures[row].cost())
         {
-            let (_, figures) = self.rows.swap_remove(cheapest);
+            self.sites.swap_remove(cheapest);
+            let figures = self.figures.swap_remove(cheapest);
             self.others.add(&figures);
         }
         // Few lines acquire most locks: the first allocation is of two.
-        if self.rows.len() == self.rows.capacity() {
-            self.rows.reserve_exact(self.rows.len().max(2));
+        let row = self.sites.len();
+        if row == self.sites.capacity() {
+            self.sites.reserve_exact(row.max(2));
+            self.figures.reserve_exact(row.max(2));
         }
-        &mut self.rows.push_mut((site, LineFigures::default())).1
+        self.sites.push(site);
+        self.figures.push(LineFigures::default());
+        row
     }
 
     /// Every row; `None` is that of the others, which may be empty.
     pub(super) fn rows(&self) -> impl Iterator<Item = (Option<Site>, &LineFigures)> {
-        let rows = self
-            .rows
-            .iter()
-            .map(|(site, figures)| (Some(*site), figures));
+        let sites = self.sites.iter().copied().map(Some);
+        let rows = sites.zip(&self.figures);
         rows.chain([(None, &self.others)])
     }
 }

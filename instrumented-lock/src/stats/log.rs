@@ -159,22 +159,23 @@ impl Window {
     }
 
     /// Writes a hold that begins into `next`, which is the next record, and publishes it. `now` is asked
-    /// as late as can be. For the owner.
+    /// as late as can be, and `before` is called with that when all is written and nothing published. For
+    /// the owner.
     #[inline(always)]
     pub(crate) fn begin_hold(
         &self,
         next: &Record,
-        what: usize,
-        site: usize,
+        (what, site): (usize, usize),
         now: impl FnOnce() -> u64,
-    ) -> u64 {
+        before: impl FnOnce(u64),
+    ) {
         next.what.store(what, Ordering::Relaxed);
         next.site.store(site, Ordering::Relaxed);
         next.end.store(0, Ordering::Relaxed);
         let start = now();
         next.start.store(start, Ordering::Relaxed);
+        before(start);
         self.publish(ptr::from_ref(next), 1);
-        start
     }
 
     /// The number of the record that is taken next. For the owner.

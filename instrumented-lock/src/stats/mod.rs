@@ -14,6 +14,7 @@ mod lines;
 mod log;
 mod owner;
 mod pairs;
+mod processor;
 mod record;
 mod relock;
 mod sampling;
