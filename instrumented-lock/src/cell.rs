@@ -108,7 +108,7 @@ impl ClassCell {
     /// The class; the first use of a lock finds it, enrols it and counts the lock.
     #[inline]
     pub(crate) fn class(&self, kind: LockKind) -> &'static LockClass {
-        match self.resolved() {
+        match self.unwatched() {
             Some(class) => class,
             None => self.resolve(kind, true),
         }
@@ -117,12 +117,13 @@ impl ClassCell {
     /// The class, for what belongs to a lock that counts itself.
     #[inline]
     pub(crate) fn class_uncounted(&self, kind: LockKind) -> &'static LockClass {
-        match self.resolved() {
+        match self.unwatched() {
             Some(class) => class,
             None => self.resolve(kind, false),
         }
     }
 
+    /// The same where the word is not that of a class.
     #[inline(never)]
     fn resolve(&self, kind: LockKind, counts: bool) -> &'static LockClass {
         let word = self.word();
@@ -137,6 +138,10 @@ impl ClassCell {
                 // SAFETY: `declared` made the word from a `&'static Declaration`.
                 let declaration = unsafe { &*target.cast::<Declaration>() };
                 classes::of_declaration(declaration)
+            }
+            WATCHED => {
+                let class = self.watched_class();
+                return class.unwrap_or_else(|| self.resolve(kind, counts));
             }
             // Somebody else has been faster.
             _ => return self.class(kind),
@@ -196,21 +201,24 @@ impl ClassCell {
     /// The lock is dropped: nobody uses it, or its watch, any more.
     #[inline]
     pub(crate) fn drop_instance(&mut self) {
-        let is_used = self.word.get_mut().addr() & (DECLARED | SITE) == 0;
-        if is_used && let Some(class) = self.resolved() {
+        if let Some(class) = self.unwatched() {
             class.stats.remove_instance();
-            if let Some(watch) = self.watch() {
-                abandon(watch);
-            }
+        } else if self.is_watched() {
+            self.abandon();
         }
     }
-}
 
-#[cold]
-fn abandon(watch: &'static Watch) {
-    // Not where a guard has been forgotten whose hold has been told: then it stays with nobody.
-    if watch.retire(true) {
-        stats::give_back(watch);
+    #[cold]
+    fn abandon(&self) {
+        if let Some(class) = self.watched_class() {
+            class.stats.remove_instance();
+        }
+        // Not where a guard has been forgotten whose hold has been told: then it stays with nobody.
+        if let Some(watch) = self.watch()
+            && watch.retire(true)
+        {
+            stats::give_back(watch);
+        }
     }
 }
 

@@ -142,6 +142,7 @@ pub(crate) fn of_declaration(declaration: &Declaration) -> &'static LockClass {
 }
 
 /// The class of the locks that are created at `location`.
+#[inline]
 pub(crate) fn of_site(location: &'static Location<'static>, kind: LockKind) -> &'static LockClass {
     // Locations lie 24 bytes apart.
     let recent = &RECENT[ptr::from_ref(location).addr() / 8 % RECENT.len()];
@@ -152,6 +153,16 @@ pub(crate) fn of_site(location: &'static Location<'static>, kind: LockKind) -> &
     {
         return site.class;
     }
+    look_up(location, kind, recent)
+}
+
+#[cold]
+#[inline(never)]
+fn look_up(
+    location: &'static Location<'static>,
+    kind: LockKind,
+    recent: &AtomicPtr<CreationSite>,
+) -> &'static LockClass {
     let site = table().of_site(location, kind);
     recent.store(ptr::from_ref(site).cast_mut(), Ordering::Release);
     site.class

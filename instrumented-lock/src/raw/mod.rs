@@ -332,7 +332,8 @@ impl<R, K: Kinds> Instrumented<R, K> {
         self.wait_fast(thread, ready.class.get(), activity, how, wait)
     }
 
-    /// Acquires where one thing is not as on the fast path: the lock is watched, or lines are not told apart.
+    /// Acquires where one thing is not as on the fast path: it is the lock's first use, the lock is watched, or
+    /// lines are not told apart.
     #[inline(never)]
     fn acquire_special<G, E>(
         &self,
@@ -343,18 +344,24 @@ impl<R, K: Kinds> Instrumented<R, K> {
         now: impl FnOnce(&R) -> Option<G>,
         wait: impl FnOnce(&R) -> Result<G, E>,
     ) -> Result<Held<G>, E> {
-        let ready = self.class.resolved().and_then(|class| {
-            let place = thread.place()?;
+        if cfg!(not(feature = "stats")) {
+            return wait(&self.raw).map(Held::unobserved);
+        }
+        let class = self.class.class(kind);
+        let ready = thread.place().and_then(|place| {
+            let state = class.state();
             let (site, is_timed) = if self.class.is_watched() {
                 // Those who wait are told of an exclusive hold when it ends, and of a shared one that
                 // began before they came.
                 let is_waited_for = || self.class.watch().is_some_and(Watch::is_waited_for);
                 let is_late = activity.is_exclusive() || !is_waited_for();
-                (class.state().is_exact() && is_late).then_some((Some(location), true))?
-            } else if class.state().is_exact_without_lines() {
+                (state.is_exact() && is_late).then_some((Some(location), true))?
+            } else if state.is_exact() {
+                (Some(location), true)
+            } else if state.is_exact_without_lines() {
                 (None, true)
             } else {
-                let is_passed_over = class.state().passes_over_without_lines(thread);
+                let is_passed_over = state.passes_over_without_lines(thread);
                 is_passed_over.then_some((None, false))?
             };
             Some(Ready {
@@ -381,11 +388,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         now: impl FnOnce(&R) -> Option<G>,
         wait: impl FnOnce(&R) -> Result<G, E>,
     ) -> Result<Held<G>, E> {
-        if cfg!(not(feature = "stats")) {
-            return wait(&self.raw).map(Held::unobserved);
-        }
-        // It may be the lock's first use, or the thread's window may just have been used up.
-        self.class.class(kind);
+        // The thread's window may just have been used up.
         thread.open_window();
         if let Some(ready) = self.ready(thread, location) {
             return self.acquire_ready(thread, &ready, activity, now, wait);
