@@ -103,8 +103,8 @@ impl LockSnapshot {
         &self.blame
     }
 
-    /// How long acquisitions waited for a lock that nobody had: from a release to the acquisition
-    /// after it, which is what it takes to wake a thread.
+    /// How long acquisitions waited while the lock was free, between a release and the acquisition after
+    /// it: the cost of waking the next thread.
     pub fn hand_over(&self) -> Duration {
         Duration::from_nanos(self.hand_over_ns)
     }

@@ -82,7 +82,7 @@ pub(super) struct ActivityFigures {
     /// How long those had waited; nanoseconds.
     pub(super) gave_up_after: u64,
     pub(super) nested: u64,
-    /// What was waited for a lock that nobody had; nanoseconds.
+    /// What was waited while the lock was free; nanoseconds.
     pub(super) hand_over: u64,
     pub(super) hold: Durations,
     /// Made by the first wait.
