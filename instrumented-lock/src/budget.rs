@@ -242,9 +242,13 @@ fn class_named(name: &str) -> Result<&'static LockClass, String> {
              a `::`"
         )),
         ref several => {
-            let described = several
-                .iter()
-                .map(|class| format!("`{}` ({})", class.name(), class.declared_at()));
+            let described = several.iter().map(|class| {
+                format!(
+                    "`{}` ({})",
+                    class.name(),
+                    Location::of_declaration(class.declared_at())
+                )
+            });
             Err(format!(
                 "`{name}` may be any of {}; write more of the name, or give one of them another \
                  with `#[lock(name = \"…\")]`",
@@ -291,7 +295,7 @@ impl Line {
         Line {
             lock: note.class.name(),
             mode: note.mode,
-            location: note.location.into(),
+            location: Location::of_site(Some(note.location), note.class.declared_at()),
             acquisitions: note.acquisitions,
         }
     }

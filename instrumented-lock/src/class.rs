@@ -112,7 +112,8 @@ impl LockClass {
     }
 
     /// The name in reports: module path, item and field, or the name given with `#[lock(name)]`;
-    /// `file:line:column` of the creation for a lock that nobody annotated.
+    /// `file:line:column` of the creation for a lock that nobody annotated. Those of them whose constructor
+    /// was called through a pointer, or by `lock_api`, share a name that says so.
     pub fn name(&self) -> &'static str {
         self.name
     }

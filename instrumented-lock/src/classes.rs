@@ -9,6 +9,7 @@
 use crate::class::{Declaration, Declarations, LockClass};
 use crate::fork::{self, Hooks, Whose};
 use crate::lock_kind::LockKind;
+use crate::stats::is_nobodys;
 use crate::{brief, clock};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
@@ -94,14 +95,31 @@ impl Table {
             return site;
         }
         let class = self.sites.get(location).copied().unwrap_or_else(|| {
-            let name = Box::leak(location.to_string().into_boxed_str());
-            let class = self.enrol(LockClass::new(name, kind, location, None));
+            let class = self.of_new_site(location, kind);
             self.sites.insert(location, class);
             class
         });
         let site = Box::leak(Box::new(CreationSite { location, class }));
         self.copies.insert(copy, site);
         site
+    }
+
+    fn of_new_site(
+        &mut self,
+        location: &'static Location<'static>,
+        kind: LockKind,
+    ) -> &'static LockClass {
+        let mut name = location.to_string();
+        if is_nobodys(location.file()) {
+            // All that there is to tell apart.
+            name = format!("({kind} created at an unknown line)");
+            let known = self.classes.iter().find(|class| class.name() == name);
+            if let Some(class) = known {
+                return class;
+            }
+        }
+        let name = Box::leak(name.into_boxed_str());
+        self.enrol(LockClass::new(name, kind, location, None))
     }
 
     fn enrol_declarations(&mut self) {

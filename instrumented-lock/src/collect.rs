@@ -123,7 +123,7 @@ impl ClassInFlight {
             Kind::Hold => self.entries.push(Seen {
                 state: InFlightState::Holding,
                 what,
-                line: stats::line_of_record(page, index, what, record.site()),
+                line: record.site(),
                 since: record.start(),
                 thread: page.owner.name().filter(|_| !page.owner.has_ended(index)),
             }),
@@ -191,7 +191,7 @@ fn lock(
                 lock: class.name().to_owned(),
                 mode,
                 state: seen.state,
-                location: Location::of_site(stats::site_of(seen.line)),
+                location: Location::of_site(stats::site_of(seen.line), class.declared_at()),
                 thread: seen.thread.as_deref().map(str::to_owned),
                 age_ns,
             });
@@ -203,7 +203,7 @@ fn lock(
         let activity = Activity::from(mode);
         let totals = still.of(activity, scratch);
         let in_flight = &of_activity[activity as usize];
-        add_call_sites(&mut call_sites, mode, &totals, in_flight);
+        add_call_sites(&mut call_sites, class, mode, &totals, in_flight);
         nested += totals.nested;
         hand_over_ns = hand_over_ns.saturating_add(totals.hand_over);
         Some(mode_snapshot(&totals, in_flight, scratch))
@@ -215,7 +215,7 @@ fn lock(
     LockSnapshot {
         name: class.name().to_owned(),
         kind: class.kind(),
-        declared_at: class.declared_at().into(),
+        declared_at: Location::of_declaration(class.declared_at()),
         instances: still.instances(),
         unmatched: still.unmatched(),
         clock_anomalies: still.clock_anomalies(),
@@ -230,7 +230,7 @@ fn lock(
             time: distribution(&scratch.hold),
         },
         call_sites,
-        blame: Blame::sorted(&still.pairs().iter().map(blame).collect::<Vec<_>>()),
+        blame: Blame::sorted(&pairs(class, &still.pairs())),
         hand_over_ns,
         // Every lock that is waited for has a watch of its own.
         unblamed: 0,
@@ -270,6 +270,7 @@ fn mode_snapshot(
 
 fn add_call_sites(
     all: &mut Vec<CallSite>,
+    class: &LockClass,
     mode: Mode,
     totals: &ActivityTotals,
     in_flight: &ModeInFlight,
@@ -281,19 +282,31 @@ fn add_call_sites(
         None => all.push(row),
     };
     for (site, line) in &totals.lines {
-        let row = call_site(mode, *site, line, 0);
+        let row = call_site(class, mode, *site, line, 0);
         if !row.is_empty() {
             add(row);
         }
     }
     for &(site, holding) in &in_flight.lines {
-        add(call_site(mode, site, &LineFigures::default(), holding));
+        add(call_site(
+            class,
+            mode,
+            site,
+            &LineFigures::default(),
+            holding,
+        ));
     }
 }
 
-fn call_site(mode: Mode, site: Option<Site>, line: &LineFigures, in_flight: u64) -> CallSite {
+fn call_site(
+    class: &LockClass,
+    mode: Mode,
+    site: Option<Site>,
+    line: &LineFigures,
+    in_flight: u64,
+) -> CallSite {
     CallSite {
-        location: Location::of_site(site),
+        location: Location::of_site(site, class.declared_at()),
         mode,
         acquisitions: line.releases + in_flight,
         releases: line.releases,
@@ -306,13 +319,15 @@ fn call_site(mode: Mode, site: Option<Site>, line: &LineFigures, in_flight: u64)
     }
 }
 
-fn blame(pair: &Pair) -> Blame {
-    Blame {
-        waiter: Location::of_site(pair.waiter),
-        holder: Location::of_site(pair.holder),
+fn pairs(class: &LockClass, pairs: &[Pair]) -> Vec<Blame> {
+    let line = |site| Location::of_site(site, class.declared_at());
+    let blame = |pair: &Pair| Blame {
+        waiter: line(pair.waiter),
+        holder: line(pair.holder),
         waits: pair.waits,
         total_ns: pair.total,
-    }
+    };
+    pairs.iter().map(blame).collect()
 }
 
 /// What has been added up, as plain data.

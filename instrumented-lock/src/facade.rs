@@ -26,6 +26,15 @@ macro_rules! observing {
     };
 }
 
+/// Somebody is about to look at what a lock protects: nothing is recorded. The raw lock finds that out by
+/// itself, but for that of a reentrant mutex, which has an `$Id`.
+macro_rules! looking {
+    ($lock:expr) => {};
+    ($lock:expr, $Id:ty) => {
+        $crate::raw::look_at_reentrant($lock)
+    };
+}
+
 /// Defines a lock type `$Lock<T, C>` over `$Api`, with all that does not differ between locks.
 macro_rules! lock_type {
     (
@@ -159,6 +168,7 @@ macro_rules! lock_type {
 
         impl<T: ?Sized + ::std::fmt::Debug, C> ::std::fmt::Debug for $Lock<T, C> {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                $crate::facade::looking!(&self.lock $(, $Id)?);
                 ::std::fmt::Debug::fmt(&self.lock, f)
             }
         }
@@ -172,6 +182,7 @@ macro_rules! lock_type {
         #[cfg(feature = "serde")]
         impl<T: ?Sized + ::serde::Serialize, C> ::serde::Serialize for $Lock<T, C> {
             fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                $crate::facade::looking!(&self.lock $(, $Id)?);
                 self.lock.serialize(serializer)
             }
         }
@@ -382,6 +393,6 @@ macro_rules! rwlock_arc_methods {
     };
 }
 
-pub(crate) use {api_methods, lock_type, mutex_methods, observing, rwlock_methods};
+pub(crate) use {api_methods, lock_type, looking, mutex_methods, observing, rwlock_methods};
 #[cfg(feature = "arc_lock")]
 pub(crate) use {arc_methods, mutex_arc_methods, rwlock_arc_methods, unchecked_arc_methods};

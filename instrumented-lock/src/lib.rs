@@ -100,6 +100,10 @@
 //!   stays locked, and in flight without the name of a thread. A process that is made without the C
 //!   library's `fork` may find locks of this library taken.
 //! - The locks must not be used inside a global allocator, as `parking_lot`'s must not.
+//! - A method that is given away as a function, as in `locks.iter().map(Mutex::lock)`, does not know the
+//!   line that calls it: it is recorded at the [declaring line](Location::is_through_pointer).
+//! - `Debug` and serialisation record nothing, but for a [`lock_api::ReentrantMutex`] that is not inside a
+//!   [`ReentrantMutex`]: `lock_api` does not tell there who asks, nor at which line.
 //! - A snapshot from a signal handler can wait for the very thread that it interrupted.
 //!
 //! # Features

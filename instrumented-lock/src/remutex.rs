@@ -1,7 +1,7 @@
 //! [`ReentrantMutex`] and its guards.
 
 use crate::facade::lock_type;
-use crate::raw::{RawMutex, RawThreadId, counting_nested};
+use crate::raw::{RawMutex, RawThreadId, acquire_reentrant};
 use std::time::{Duration, Instant};
 
 lock_type! {
@@ -35,11 +35,12 @@ pub type ReentrantMutexGuard<'a, T> = lock_api::ReentrantMutexGuard<'a, RawMutex
 pub type MappedReentrantMutexGuard<'a, T> =
     lock_api::MappedReentrantMutexGuard<'a, RawMutex, RawThreadId, T>;
 
-// These stand before lock_api's, which know nothing of nested acquisitions.
+// These stand before lock_api's, which know nothing of nested acquisitions nor of the line that calls.
 impl<T: ?Sized, C> ReentrantMutex<T, C> {
     #[inline]
+    #[track_caller]
     fn nesting<G>(&self, acquire: impl FnOnce() -> Option<G>) -> Option<G> {
-        counting_nested(|| self.lock.is_owned_by_current_thread(), acquire)
+        acquire_reentrant(&self.lock, acquire)
     }
 
     /// Acquires the mutex, waiting for other threads but not for this one.
@@ -92,7 +93,7 @@ crate::facade::unchecked_arc_methods! { ReentrantMutex {
 
 #[cfg(feature = "arc_lock")]
 mod arc {
-    use super::{RawMutex, RawThreadId, ReentrantMutex, counting_nested};
+    use super::{RawMutex, RawThreadId, ReentrantMutex, acquire_reentrant};
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
@@ -100,6 +101,7 @@ mod arc {
 
     impl<T: ?Sized, C> ReentrantMutex<T, C> {
         #[inline]
+        #[track_caller]
         fn nesting_arc(
             self: &Arc<Self>,
             acquire: impl FnOnce(
@@ -107,7 +109,7 @@ mod arc {
             ) -> Option<Guard<T>>,
         ) -> Option<Guard<T>> {
             let this = Self::as_api(self);
-            counting_nested(|| this.is_owned_by_current_thread(), || acquire(&this))
+            acquire_reentrant(&this, || acquire(&this))
         }
 
         /// `lock`, with a guard that owns a handle to the mutex.

@@ -31,6 +31,14 @@ impl<G> Held<G> {
     }
 }
 
+impl<G> Held<G> {
+    /// Of one who only looks at what the lock protects: nothing is recorded.
+    #[cold]
+    pub(super) fn looked_at(inner: G) -> Self {
+        Held::observed(inner, Hold::look())
+    }
+}
+
 /// The state of a lock that somebody holds without a guard, for `force_unlock` and its like, where
 /// the wrapped lock's state can be made of nothing too. Its release is
 /// [unmatched](crate::LockSnapshot::unmatched).
@@ -51,6 +59,8 @@ const PLAIN: usize = 0;
 const CLOCK: usize = 1;
 /// Not at all.
 const UNTIMED: usize = 2;
+/// It is no hold, but a look: the record is nobody's.
+const LOOK: usize = 3;
 const TAGS: usize = 3;
 const _: () = assert!(align_of::<Record>() > TAGS);
 
@@ -78,6 +88,14 @@ impl Hold {
     #[inline(always)]
     pub(super) fn untimed(record: &'static Record) -> Self {
         Hold(NonNull::from(record).map_addr(|addr| addr | UNTIMED))
+    }
+
+    pub(super) fn look() -> Self {
+        Hold(NonNull::from(&stats::NOBODYS_RECORD).map_addr(|addr| addr | LOOK))
+    }
+
+    pub(super) fn is_look(self) -> bool {
+        self.tag() == LOOK
     }
 
     pub(super) fn new(record: &'static Record, timing: Timing) -> Self {

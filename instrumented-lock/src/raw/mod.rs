@@ -11,6 +11,7 @@
     reason = "a guard has `held`, and in it the `hold`"
 )]
 
+mod caller;
 #[cfg_attr(not(feature = "stats"), path = "condvar_off.rs")]
 mod condvar;
 mod held;
@@ -20,11 +21,12 @@ mod rwlock;
 mod thread_id;
 mod wait;
 
+use caller::Caller;
 pub use condvar::RawCondvar;
 pub use held::Held;
 use held::Hold;
 pub use thread_id::RawThreadId;
-pub(crate) use thread_id::counting_nested;
+pub(crate) use thread_id::{acquire_reentrant, look_at_reentrant};
 
 use crate::cell::ClassCell;
 use crate::class::{Declaration, LockClass, Timing};
@@ -91,7 +93,8 @@ pub struct Instrumented<R, K = kind::Plain> {
 
 impl<R, K: Kinds> Instrumented<R, K> {
     /// `raw`, which is unlocked, observed and named by the line that calls this. What `lock_api`
-    /// makes of `INIT` has one class for all, because it does not say where it does so.
+    /// makes of `INIT` has one class for all, `(Mutex created at an unknown line)` or the like, because it does
+    /// not say where it does so.
     ///
     /// ```
     /// use instrumented_lock::lock_api::{self, RawMutex};
@@ -270,10 +273,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     /// Whether the readers take turns so fast that this one need not leave word.
     #[inline(never)]
     fn is_herd(&self, record: &Record, at: u64) -> bool {
-        Page::place_of(record)
-            .0
-            .owner
-            .is_herd(ptr::from_ref(self).addr(), at)
+        Page::place_of(record).0.owner.is_herd(self.address(), at)
     }
 
     #[inline(always)]
@@ -289,6 +289,41 @@ impl<R, K: Kinds> Instrumented<R, K> {
         self.holder.store(me.to_bits(), Ordering::Release);
     }
 
+    /// Who asks for the lock at `location`, and `waits` for it if need be.
+    #[inline(always)]
+    fn caller(&self, activity: Activity, location: Site, waits: bool) -> Caller {
+        if cfg!(not(feature = "stats")) {
+            return Caller::Uses(location);
+        }
+        caller::caller(self.address(), activity, location, waits)
+    }
+
+    /// `held` is let go at `location`.
+    #[inline(always)]
+    fn lets_go<G>(&self, held: &Held<G>, activity: Activity, location: Site) {
+        if cfg!(feature = "stats") {
+            let line = || stats::site_of(held.hold?.record().site());
+            caller::lets_go(self.address(), activity, line, location);
+        }
+    }
+
+    /// `held` is let go fairly at `location`: as [`lets_go`](Self::lets_go), but `bump`, which is among what
+    /// `lock_api` itself does so for, asks for it again.
+    fn lets_go_fairly<G>(&self, held: &Held<G>, activity: Activity, location: Site) {
+        if cfg!(feature = "stats") {
+            let line = held
+                .hold
+                .and_then(|hold| stats::site_of(hold.record().site()));
+            caller::may_ask_again(self.address(), activity, line.unwrap_or(location));
+        }
+    }
+
+    /// What tells this lock from all others that there are now.
+    #[inline(always)]
+    fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+
     /// Acquires: `now` is the immediate attempt, `wait` waits if need be, and may give up.
     #[inline(always)]
     #[track_caller]
@@ -299,7 +334,9 @@ impl<R, K: Kinds> Instrumented<R, K> {
         now: impl FnOnce(&R) -> Option<G>,
         wait: impl FnOnce(&R) -> Result<G, E>,
     ) -> Result<Held<G>, E> {
-        let location = Location::caller();
+        let Caller::Uses(location) = self.caller(activity, Location::caller(), true) else {
+            return wait(&self.raw).map(Held::looked_at);
+        };
         stats::here(|thread| {
             let Some(ready) = self.ready(thread, location) else {
                 cold_path();
@@ -393,7 +430,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         if let Some(ready) = self.ready(thread, location) {
             return self.acquire_ready(thread, &ready, activity, now, wait);
         }
-        let (observed, line) = self.observe(thread, kind, activity, location);
+        let observed = self.observe(thread, kind, location);
         let held = match observed {
             None => Held::unobserved(wait(&self.raw)?),
             Some(observed) => match now(&self.raw) {
@@ -401,7 +438,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
                 None => self.wait(thread, &observed, activity, wait)?,
             },
         };
-        self.note(activity, line);
+        self.note(activity, location);
         Ok(held)
     }
 
@@ -414,7 +451,9 @@ impl<R, K: Kinds> Instrumented<R, K> {
         activity: Activity,
         now: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
-        let location = Location::caller();
+        let Caller::Uses(location) = self.caller(activity, Location::caller(), false) else {
+            return now(&self.raw).map(Held::looked_at);
+        };
         stats::here(|thread| {
             let Some(ready) = self.ready(thread, location) else {
                 return self.try_acquire_general(thread, kind, activity, location, now);
@@ -446,7 +485,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         if self.is_off() {
             return now(&self.raw).map(Held::unobserved);
         }
-        let (observed, line) = self.observe(thread, kind, activity, location);
+        let observed = self.observe(thread, kind, location);
         let held = match (now(&self.raw), observed) {
             (None, None) => return None,
             (None, Some(observed)) => {
@@ -458,7 +497,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
                 Held::observed(inner, self.begin(thread, &observed, activity))
             }
         };
-        self.note(activity, line);
+        self.note(activity, location);
         Some(held)
     }
 
@@ -469,29 +508,18 @@ impl<R, K: Kinds> Instrumented<R, K> {
         cfg!(not(feature = "stats")) || class.is_some_and(|class| class.state().is_off())
     }
 
-    /// Where and how to record, or `None` where recording is off; and the line that acquires. Finds a
-    /// lock's class, and makes room in the thread's log.
+    /// Where and how to record, or `None` where recording is off. Finds a lock's class, and makes room in the
+    /// thread's log.
     #[inline]
-    fn observe(
-        &self,
-        thread: &Thread,
-        kind: LockKind,
-        activity: Activity,
-        location: Site,
-    ) -> (Option<Observed>, Site) {
+    fn observe(&self, thread: &Thread, kind: LockKind, location: Site) -> Option<Observed> {
         let class = self.class.class(kind);
-        let Some((timing, call_sites)) = class.state().recording(thread) else {
-            return (None, location);
-        };
-        let room = thread.room_for_one();
-        let line = stats::line_of(room.page, stats::hold(&class.stats, activity), location);
-        let observed = Observed {
+        let (timing, call_sites) = class.state().recording(thread)?;
+        Some(Observed {
             class,
-            room,
+            room: thread.room_for_one(),
             timing,
-            site: call_sites.then_some(line),
-        };
-        (Some(observed), line)
+            site: call_sites.then_some(location),
+        })
     }
 
     /// Notes an acquisition while somebody measures. The fast path need not: it is none then.
@@ -591,6 +619,9 @@ impl<R, K: Kinds> Instrumented<R, K> {
     /// Releases a lock that is waited for, or where the end is not read from the plain counter.
     #[inline(never)]
     fn release_general<G>(&self, hold: Hold, inner: G, unlock: impl FnOnce(&R, G)) {
+        if hold.is_look() {
+            return unlock(&self.raw, inner);
+        }
         let end = hold.end();
         let unused = self.tell_end(hold.record(), end, true);
         // Before the unlock, which may take long: who comes meanwhile finds that the hold has ended.
@@ -686,7 +717,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             end
         };
         let what = record.what();
-        let holder = stats::holder_word(stats::line_of_its(record), stats::activity_of(what));
+        let holder = stats::holder_word(record.site(), stats::activity_of(what));
         if is_alone(holder) {
             return self.tell_alone(watch, record, holder, at, may_unwatch);
         }

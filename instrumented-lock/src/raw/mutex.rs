@@ -28,7 +28,9 @@ unsafe impl<R: RawMutex, K: Kinds> RawMutex for Instrumented<R, K> {
     }
 
     #[inline]
+    #[track_caller]
     unsafe fn unlock(&self, guard: Self::Guard) {
+        self.lets_go(&guard, Activity::Write, Location::caller());
         // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
         self.release(guard, |raw, inner| unsafe { raw.unlock(inner) });
     }
@@ -43,7 +45,9 @@ unsafe impl<R: RawMutex, K: Kinds> RawMutex for Instrumented<R, K> {
 // methods above: one hold ends and another starts.
 unsafe impl<R: RawMutexFair, K: Kinds> RawMutexFair for Instrumented<R, K> {
     #[inline]
+    #[track_caller]
     unsafe fn unlock_fair(&self, guard: Self::Guard) {
+        self.lets_go_fairly(&guard, Activity::Write, Location::caller());
         // SAFETY: as for `unlock`.
         self.release(guard, |raw, inner| unsafe { raw.unlock_fair(inner) });
     }

@@ -34,7 +34,9 @@ unsafe impl<R: RawRwLock, K: Kinds> RawRwLock for Instrumented<R, K> {
     }
 
     #[inline]
+    #[track_caller]
     unsafe fn unlock_shared(&self, guard: Self::SharedGuard) {
+        self.lets_go(&guard, Activity::Read, Location::caller());
         // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
         self.release(guard, |raw, inner| unsafe { raw.unlock_shared(inner) });
     }
@@ -55,7 +57,9 @@ unsafe impl<R: RawRwLock, K: Kinds> RawRwLock for Instrumented<R, K> {
     }
 
     #[inline]
+    #[track_caller]
     unsafe fn unlock_exclusive(&self, guard: Self::ExclusiveGuard) {
+        self.lets_go(&guard, Activity::Write, Location::caller());
         // SAFETY: as for `unlock_shared`.
         self.release(guard, |raw, inner| unsafe { raw.unlock_exclusive(inner) });
     }
@@ -75,13 +79,17 @@ unsafe impl<R: RawRwLock, K: Kinds> RawRwLock for Instrumented<R, K> {
 // through the methods above: one hold ends and another starts.
 unsafe impl<R: RawRwLockFair, K: Kinds> RawRwLockFair for Instrumented<R, K> {
     #[inline]
+    #[track_caller]
     unsafe fn unlock_shared_fair(&self, guard: Self::SharedGuard) {
+        self.lets_go_fairly(&guard, Activity::Read, Location::caller());
         // SAFETY: as for `unlock_shared`.
         self.release(guard, |raw, inner| unsafe { raw.unlock_shared_fair(inner) });
     }
 
     #[inline]
+    #[track_caller]
     unsafe fn unlock_exclusive_fair(&self, guard: Self::ExclusiveGuard) {
+        self.lets_go_fairly(&guard, Activity::Write, Location::caller());
         // SAFETY: as for `unlock_shared`.
         self.release(guard, |raw, inner| unsafe {
             raw.unlock_exclusive_fair(inner);
@@ -236,7 +244,9 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
     }
 
     #[inline]
+    #[track_caller]
     unsafe fn unlock_upgradable(&self, guard: Self::UpgradableGuard) {
+        self.lets_go(&guard, Activity::Upgradable, Location::caller());
         // SAFETY: as for `unlock_shared`.
         self.release(guard, |raw, inner| unsafe { raw.unlock_upgradable(inner) });
     }
@@ -287,7 +297,9 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
 // SAFETY: as above.
 unsafe impl<R: RawRwLockUpgradeFair, K: Kinds> RawRwLockUpgradeFair for Instrumented<R, K> {
     #[inline]
+    #[track_caller]
     unsafe fn unlock_upgradable_fair(&self, guard: Self::UpgradableGuard) {
+        self.lets_go_fairly(&guard, Activity::Upgradable, Location::caller());
         // SAFETY: as for `unlock_shared`.
         self.release(guard, |raw, inner| unsafe {
             raw.unlock_upgradable_fair(inner);

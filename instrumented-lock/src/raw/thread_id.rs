@@ -3,8 +3,10 @@
 //! `lock_api`'s reentrant mutex calls its raw mutex for the outermost acquisition only, so the raw
 //! mutex cannot see the nested ones; and it hides both of its parts. What it does do on every call
 //! is ask its thread id. The id therefore knows the lock's class, and leaves word in a
-//! thread-local of which lock was asked last.
+//! thread-local of which lock was asked last. It does not say either which line calls: our type leaves word
+//! of that.
 
+use super::{RawMutex, caller};
 use crate::cell::ClassCell;
 use crate::class::Declaration;
 use crate::lock_kind::LockKind;
@@ -54,23 +56,53 @@ unsafe impl GetThreadId for RawThreadId {
     }
 }
 
-/// Counts a nested acquisition of the lock for which `is_held_here` asks, if it says yes and
-/// `acquire` then succeeds.
+type ReentrantMutex<T> = lock_api::ReentrantMutex<RawMutex, RawThreadId, T>;
+
+/// Acquires a reentrant mutex, with `acquire`, for the line that calls this. Counts the acquisition if it is
+/// a nested one.
 #[inline]
-pub(crate) fn counting_nested<G>(
-    is_held_here: impl FnOnce() -> bool,
+#[track_caller]
+pub(crate) fn acquire_reentrant<T: ?Sized, G>(
+    lock: &ReentrantMutex<T>,
     acquire: impl FnOnce() -> Option<G>,
 ) -> Option<G> {
-    let nested = is_held_here();
-    // SAFETY: `is_held_here` has just asked this very lock, through a reference that the caller
-    // still has.
-    let id = unsafe { &*LAST_ASKED.get() };
+    let (is_nested, id) = ask(lock);
     // Before the raw mutex, which takes itself for that of a plain one, names the class.
-    let class = id.class.class_uncounted(LockKind::ReentrantMutex);
+    let class = id.map(|id| id.class.class_uncounted(LockKind::ReentrantMutex));
+    if !is_nested {
+        caller::is_about_to_use(address(lock), Location::caller());
+    }
     let guard = acquire()?;
-    if nested && class.state().is_on() {
+    if let Some(class) = class.filter(|class| is_nested && class.state().is_on()) {
         let event = stats::event(&class.stats, Activity::Write, Kind::Nested);
         stats::here(|thread| _ = thread.room_for_one().page.publish(&event));
     }
     Some(guard)
+}
+
+/// Somebody is about to look at what a reentrant mutex protects.
+pub(crate) fn look_at_reentrant<T: ?Sized>(lock: &ReentrantMutex<T>) {
+    // Who has it acquires it once more, which the raw mutex does not see.
+    if !lock.is_owned_by_current_thread() {
+        caller::is_about_to_look(address(lock));
+    }
+}
+
+/// Where the raw mutex is.
+fn address<T: ?Sized>(lock: &ReentrantMutex<T>) -> usize {
+    // SAFETY: only the address is looked at.
+    ptr::from_ref(unsafe { lock.raw() }).addr()
+}
+
+/// Whether the calling thread has the lock, and the lock's id, if that is found.
+fn ask<T: ?Sized>(lock: &ReentrantMutex<T>) -> (bool, Option<&RawThreadId>) {
+    LAST_ASKED.set(ptr::null());
+    let is_held_here = lock.is_owned_by_current_thread();
+    let id = LAST_ASKED.replace(ptr::null());
+    let start = ptr::from_ref(lock).addr();
+    let is_inside = id.addr() >= start && id.addr() - start < size_of_val(lock);
+    // SAFETY: it has been asked since it was null, so it was an id then; and it is a part of the lock, which
+    // is borrowed, so it still is.
+    let id = is_inside.then(|| unsafe { &*id });
+    (is_held_here, id)
 }

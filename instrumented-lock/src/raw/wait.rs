@@ -36,9 +36,8 @@ impl<R, K: Kinds> Instrumented<R, K> {
         wait: impl FnOnce(&R) -> Result<G, E>,
     ) -> Result<Held<G>, E> {
         let room = thread.room_for_wait();
-        let what = stats::hold(&class.stats, activity);
         let observed = Observed {
-            site: location.map(|location| stats::line_of(room.page, what, location)),
+            site: location,
             class,
             room,
             timing,
@@ -88,7 +87,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             start => start,
         };
         let is_it = is_hold && record.end().is_none();
-        let holder = stats::holder_word(stats::line_of_its(record), Activity::Write);
+        let holder = stats::holder_word(record.site(), Activity::Write);
         is_it.then(|| (holder, now.saturating_sub(start)))
     }
 }
@@ -168,7 +167,7 @@ impl<R, K> Wait<'_, R, K> {
         let record = last.record()?;
         let is_it = record.what() & !stats::BOUNCED == stats::hold(&self.class.stats, activity)
             && record.end().is_none();
-        is_it.then(|| stats::holder_word(stats::line_of_its(record), activity))
+        is_it.then(|| stats::holder_word(record.site(), activity))
     }
 
     fn blame_entry(&self, holder: usize, ticks: u64) -> Entry {

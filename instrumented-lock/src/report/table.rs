@@ -377,11 +377,12 @@ fn wrapped(out: &mut String, text: &str) {
 
 /// `file:line`, which terminals and editors make a link of.
 fn place(lock: &LockSnapshot) -> String {
-    format!(
-        "{}:{}",
-        lock.declared_at().file(),
-        lock.declared_at().line()
-    )
+    let at = lock.declared_at();
+    if at.is_place() {
+        format!("{}:{}", at.file(), at.line())
+    } else {
+        at.to_string()
+    }
 }
 
 fn line(out: &mut String, text: &str) {

@@ -1,7 +1,7 @@
 //! The sections of the table that name lines: who waits most, who is blamed, what is in flight.
 
 use super::units::{count, time};
-use crate::snapshot::{CallSite, InFlightState, Location, LockSnapshot, Snapshot};
+use crate::snapshot::{CallSite, InFlightState, Location, LockSnapshot, Snapshot, THROUGH_POINTER};
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
@@ -47,11 +47,17 @@ pub(super) fn waits_and_blame(out: &mut String, lock: &LockSnapshot) {
 
 fn entry(out: &mut String, label: &str, site: &CallSite, what: &str) {
     let mode = site.mode();
-    let _ = writeln!(
-        out,
-        "  {label:<10} {what:<41} {mode} {}",
-        place(site.location(), 35)
-    );
+    let head = format!("  {label:<10} {what:<41} {mode} ");
+    let _ = writeln!(out, "{head}{}", place(site.location(), 35));
+    through_pointer(out, site.location(), head.chars().count());
+}
+
+/// What there is to say of a line that is no caller's, below it.
+fn through_pointer(out: &mut String, location: &Location, column: usize) {
+    if location.is_through_pointer() {
+        let column = column.min(100 - THROUGH_POINTER.len());
+        let _ = writeln!(out, "{:column$}{THROUGH_POINTER}", "");
+    }
 }
 
 /// Who waits and who holds at this moment.
@@ -82,6 +88,7 @@ pub(super) fn in_flight(out: &mut String, snapshot: &Snapshot) {
             100usize.saturating_sub(head.chars().count()).max(12),
         );
         let _ = writeln!(out, "{}", shorten_end(&format!("{head}{lock}"), 100));
+        through_pointer(out, entry.location(), 42);
     }
     let more = all.len().saturating_sub(IN_FLIGHT) as u64 + snapshot.in_flight_unlisted();
     if more > 0 && !all.is_empty() {
@@ -96,11 +103,11 @@ fn plural(n: u64, what: &str) -> String {
 /// `file:line`, which terminals and editors make a link of. A path that is too long loses its
 /// start, whole folders at a time: what is left is still a path from somewhere inside.
 fn place(location: &Location, width: usize) -> String {
-    if location.is_other() {
-        return location.to_string();
-    }
     let mut file = location.file();
-    let line = format!(":{}", location.line());
+    let mut line = String::new();
+    if location.is_place() {
+        line = format!(":{}", location.line());
+    }
     while file.chars().count() + line.len() > width {
         match file.split_once(['/', '\\']) {
             Some((_, rest)) => file = rest,

@@ -1,30 +1,83 @@
 //! [`Location`]: a place in the source.
 
+use crate::stats::is_nobodys;
 use std::fmt;
 
 /// What stands for the file of lines that are not told apart.
 const OTHER: &str = "(other)";
 
+/// What is said of a line that was called from nobody knows where.
+pub(crate) const THROUGH_POINTER: &str = "(called through a function pointer)";
+
+/// What stands for the file where the compiler knew no line of the user's.
+const UNKNOWN: &str = "(unknown)";
+
 /// A place in the source: of a declaration, of a call.
+///
+/// A function that is called through a pointer does not know the line that calls. So where a method of a lock
+/// was given away as a function, as in `locks.iter().map(Mutex::lock)`, the place is where the lock is
+/// declared, and [says so](Self::is_through_pointer). It is `(unknown)`, line 0, where the lock itself was
+/// created in that way.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Location {
     file: String,
     line: u32,
     column: u32,
+    #[cfg_attr(
+        feature = "serde",
+        serde(
+            rename = "called_through_pointer",
+            default,
+            skip_serializing_if = "std::ops::Not::not"
+        )
+    )]
+    through_pointer: bool,
 }
 
 impl Location {
-    /// The line of a row; `None` is the row of all others.
-    pub(crate) fn of_site(location: Option<&std::panic::Location<'_>>) -> Self {
-        location.map_or_else(
-            || Location {
-                file: OTHER.to_owned(),
-                line: 0,
-                column: 0,
+    /// The line of a row of a lock that is declared at `declared_at`; `None` is the row of all others.
+    pub(crate) fn of_site(
+        location: Option<&std::panic::Location<'_>>,
+        declared_at: &std::panic::Location<'_>,
+    ) -> Self {
+        match location {
+            None => Self::no_place(OTHER),
+            Some(location) if is_nobodys(location.file()) => Location {
+                through_pointer: true,
+                ..Self::of_declaration(declared_at)
             },
-            Location::from,
-        )
+            Some(location) => Location::from(location),
+        }
+    }
+
+    /// Where a lock is declared or created.
+    pub(crate) fn of_declaration(location: &std::panic::Location<'_>) -> Self {
+        if is_nobodys(location.file()) {
+            Self::no_place(UNKNOWN)
+        } else {
+            Location::from(location)
+        }
+    }
+
+    fn no_place(file: &str) -> Self {
+        Location {
+            file: file.to_owned(),
+            line: 0,
+            column: 0,
+            through_pointer: false,
+        }
+    }
+
+    /// Whether there is a line to show.
+    pub(crate) fn is_place(&self) -> bool {
+        self.line > 0
+    }
+
+    /// Whether this is where the lock is declared, in place of a line that is not known: see
+    /// [above](Self).
+    pub fn is_through_pointer(&self) -> bool {
+        self.through_pointer
     }
 
     /// Whether this is no place but stands for several.
@@ -54,16 +107,21 @@ impl From<&std::panic::Location<'_>> for Location {
             file: location.file().to_owned(),
             line: location.line(),
             column: location.column(),
+            through_pointer: false,
         }
     }
 }
 
-/// `file:line:column`.
+/// `file:line:column`, and `(called through a function pointer)` where that is so.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_other() {
-            return f.write_str(OTHER);
+        f.write_str(&self.file)?;
+        if self.is_place() {
+            write!(f, ":{}:{}", self.line, self.column)?;
         }
-        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+        if self.through_pointer {
+            write!(f, " {THROUGH_POINTER}")?;
+        }
+        Ok(())
     }
 }

@@ -16,6 +16,7 @@ pub use call_site::CallSite;
 pub use distribution::Distribution;
 pub use in_flight::{InFlight, InFlightState, InFlightTotals};
 pub use location::Location;
+pub(crate) use location::THROUGH_POINTER;
 pub use lock::{LockSnapshot, ModeSnapshot, SleepSnapshot};
 
 use std::time::Duration;
@@ -93,6 +94,9 @@ use std::time::Duration;
 ///   }]
 /// }
 /// ```
+///
+/// A location has a further field, `"called_through_pointer": true`, where it is that of the declaration
+/// in place of a line that is [not known](Location::is_through_pointer).
 ///
 /// In `buckets`, a pair is the number of a bucket and its count; empty ones are left out. Bucket 0
 /// holds durations of 0, bucket k those with 2^((k − 2)/8) < ns ≤ 2^((k − 1)/8), bucket 506 all

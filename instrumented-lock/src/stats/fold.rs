@@ -8,11 +8,11 @@ use super::figures::{ClassStats, Figures, NoRoom};
 use super::log::{Bits, Locked, Page, Record, below};
 use super::owner::PAGE_RECORDS;
 use super::pairs::Pair;
+use super::processor;
 use super::record::{
     BOUNCED, Kind, SAMPLED, UNTIMED_END, UNTIMED_START, activity_of, class_of, holder_of, kind_of,
     site_of, stats_of,
 };
-use super::{processor, relock};
 use crate::clock::{self, Scale};
 
 /// Adds every record of the page that has ended to the figures of its class.
@@ -312,10 +312,6 @@ impl Folding<'_> {
         let figures = self.figures.of(activity_of(row.what), self.stats)?;
         let records = (row.timed | row.untimed) & self.left;
         let line = site_of(row.line);
-        if !figures.lines.has(line) && line.is_some_and(relock::is_inside_lock_api) {
-            // It stands for another line, which may be another one each time.
-            return Bits(records).try_for_each(|index| self.one(index));
-        }
         let timed = row.timed & records;
         let (total, longest) = if let Some(durations) = run_of(durations, timed) {
             figures.hold.add_short(durations)
@@ -339,11 +335,7 @@ impl Folding<'_> {
         let record = page.record(index);
         let (what, start) = (record.what(), record.start());
         let activity = activity_of(what);
-        let line = match kind_of(what) {
-            Kind::Hold => relock::line_of_record(page, index, what, record.site()),
-            // These have been told which line it is.
-            _ => record.site(),
-        };
+        let line = record.site();
         self.figures.of(activity, self.stats)?;
         let scale = match kind_of(what) {
             Kind::Duration => Scale::NANOSECONDS,

@@ -77,11 +77,6 @@ impl Lines {
         self.sites.iter().position(|of| ptr::eq(*of, site))
     }
 
-    /// Whether `site` has a row; what has no line has that of the others.
-    pub(super) fn has(&self, site: Option<Site>) -> bool {
-        site.is_none_or(|site| self.position(site).is_some())
-    }
-
     /// The row of `site`, which is made if need be; that of the others for none.
     pub(super) fn of(&mut self, site: Option<Site>) -> &mut LineFigures {
         let Some(site) = site else {

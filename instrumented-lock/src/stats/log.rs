@@ -29,12 +29,12 @@ use std::ptr;
 #[repr(C, align(32))]
 pub(crate) struct Record {
     /// Whose figures it belongs to, and tags: [`super::record`] says which.
-    what: AtomicUsize,
+    pub(super) what: AtomicUsize,
     /// The line.
-    site: AtomicUsize,
-    start: AtomicU64,
+    pub(super) site: AtomicUsize,
+    pub(super) start: AtomicU64,
     /// 0 as long as it has not ended.
-    end: AtomicU64,
+    pub(super) end: AtomicU64,
 }
 
 /// What is written into a free record.
@@ -93,11 +93,6 @@ impl Record {
     /// Changes tags of a hold in flight. For the one who has it.
     pub(crate) fn set_what(&self, what: usize) {
         self.what.store(what, Ordering::Relaxed);
-    }
-
-    /// Says better which line it is. For the page's owner.
-    pub(crate) fn set_site(&self, site: usize) {
-        self.site.store(site, Ordering::Relaxed);
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Bottom up: `durations` is a distribution, `lines` and `pairs` what
 //! is kept by line, `figures` all that is kept of a class. `log` is what threads write, `record` what
-//! that says, `relock` whose line it is, `fold` adds it to the figures, `thread` says which pages are
+//! that says, `fold` adds it to the figures, `thread` says which pages are
 //! whose. `blame` is the arithmetic of who kept whom waiting, `watch` what a lock that is waited for
 //! keeps of it. `sampling` says which holds are timed where not all are.
 
@@ -16,7 +16,6 @@ mod owner;
 mod pairs;
 mod processor;
 mod record;
-mod relock;
 mod sampling;
 mod site;
 mod sync;
@@ -33,8 +32,7 @@ pub(crate) use record::{
     BOUNCED, Kind, SAMPLED, UNTIMED_END, UNTIMED_START, WATCHED, activity_of, class_of, event,
     hold, holder_word, kind_of, shift_of_its, site, site_of, what,
 };
-pub(crate) use relock::{line_of, line_of_its, line_of_record};
-pub(crate) use site::Site;
-pub(crate) use thread::{Holder, Place, Reading, Room, Thread, here, read};
+pub(crate) use site::{Site, is_lock_apis, is_nobodys, may_be_lock_apis};
+pub(crate) use thread::{Holder, NOBODYS_RECORD, Place, Reading, Room, Thread, here, read};
 pub(crate) use watch::{Arrival, Watch};
 pub(crate) use watches::{give_back, kept_for, take};

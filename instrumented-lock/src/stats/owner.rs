@@ -22,8 +22,6 @@ pub(crate) struct PageOwner {
     name: Mutex<Option<Arc<str>>>,
     /// One bit for each record of an owner that has ended.
     ended: AtomicU64,
-    /// What the owner held last when a window was opened, and where, in the words of records.
-    last_hold: (AtomicUsize, AtomicUsize),
 }
 
 /// How long a reader that has just said in its lock that it had it need not say so again, in ticks:
@@ -44,17 +42,6 @@ impl PageOwner {
             self.herd_at.store(at, Ordering::Relaxed);
         }
         is_herd
-    }
-
-    /// What the owner held last when a window was opened, and where, in the words of records.
-    pub(super) fn last_hold(&self) -> (usize, usize) {
-        let (what, site) = &self.last_hold;
-        (what.load(Ordering::Relaxed), site.load(Ordering::Relaxed))
-    }
-
-    pub(super) fn remember(&self, what: usize, site: usize) {
-        self.last_hold.0.store(what, Ordering::Relaxed);
-        self.last_hold.1.store(site, Ordering::Relaxed);
     }
 
     /// The number of the page's first record, among all of the process; never 0.
@@ -84,7 +71,6 @@ impl PageOwner {
             herd_at: AtomicU64::new(0),
             name: Mutex::new(None),
             ended: AtomicU64::new(0),
-            last_hold: (AtomicUsize::new(0), AtomicUsize::new(0)),
         }
     }
 

@@ -46,8 +46,6 @@ pub(crate) const SAMPLED: usize = 1 << 6;
 /// Those who wait for the lock know of the hold: its end has to be told.
 pub(crate) const WATCHED: usize = 1 << 7;
 pub(crate) const TAGS: usize = (1 << 8) - 1;
-/// What says which locks a hold is of, and how it holds them.
-pub(super) const ACTIVITY_AND_CLASS: usize = !TAGS | ACTIVITY;
 const _: () = assert!(align_of::<ClassStats>() > TAGS);
 
 /// The word of a hold that begins.

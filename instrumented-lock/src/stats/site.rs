@@ -1,4 +1,83 @@
-//! [`Site`]: a line that acquires.
+//! [`Site`]: a line that acquires, and whose it is.
 
-/// A line of the user's that acquires.
+/// A line that acquires.
 pub(crate) type Site = &'static std::panic::Location<'static>;
+
+/// Whether a file of this path may be one of `lock_api`'s: whether it has the name of one.
+///
+/// Written so that the compiler knows the answer where it knows the path, as [`is_lock_apis`] is.
+#[inline(always)]
+pub(crate) fn may_be_lock_apis(file: &str) -> bool {
+    file.ends_with("mutex.rs") || file.ends_with("rwlock.rs")
+}
+
+/// Whether a file of this path is one of `lock_api`'s: `…/lock_api-0.5.0/src/mutex.rs`, or without the
+/// version.
+#[inline(always)]
+pub(crate) fn is_lock_apis(file: &str) -> bool {
+    const NAME: &[u8] = b"lock_api";
+    /// The longest version, with a separator.
+    const VERSION: usize = 16;
+    // Behind the name come a separator, perhaps a version, `src` and the file.
+    const SHORTEST: usize = "src/mutex.rs".len();
+    const LONGEST: usize = VERSION + "src/remutex.rs".len();
+
+    if !may_be_lock_apis(file) {
+        return false;
+    }
+    let file = file.as_bytes();
+    let is_folder = |after: usize| {
+        let Some(start) = file.len().checked_sub(after + 1 + NAME.len()) else {
+            return false;
+        };
+        let end = start + NAME.len();
+        file[start..end] == *NAME
+            && matches!(file[end], b'-' | b'/' | b'\\')
+            && (start == 0 || matches!(file[start - 1], b'/' | b'\\'))
+    };
+    (SHORTEST..LONGEST).any(is_folder)
+}
+
+/// Whether a file of this path is no user's: the standard library's, `lock_api`'s or this crate's. Such a
+/// line is given where a function was called through a pointer, which does not know who calls.
+pub(crate) fn is_nobodys(file: &str) -> bool {
+    let own = file!().strip_suffix("stats/site.rs").unwrap_or(file!());
+    file.starts_with(own)
+        || is_lock_apis(file)
+        // As the compiler was given them, and where its sources are installed.
+        || file.starts_with("/rustc/")
+        || file.contains("/rustlib/src/rust/library/")
+        || file.contains("\\rustlib\\src\\rust\\library\\")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_the_standard_library_of_lock_api_and_of_this_crate_are_nobodys() {
+        for file in [
+            file!(),
+            "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/ops/function.rs",
+            "/home/me/.rustup/toolchains/stable/lib/rustlib/src/rust/library/core/src/option.rs",
+            "C:\\rust\\lib\\rustlib\\src\\rust\\library\\core\\src\\option.rs",
+            "/home/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/lock_api-0.5.0/src/mutex.rs",
+            "/lock_api-0.10.12-beta.1/src/remutex.rs",
+            "vendor/lock_api/src/rwlock.rs",
+            "C:\\registry\\lock_api-0.5.0\\src\\rwlock.rs",
+        ] {
+            assert!(is_nobodys(file), "{file}");
+        }
+        for file in [
+            "src/mutex.rs",
+            "mutex.rs",
+            "src/lock_api.rs",
+            "crates/my_lock_api_user/src/store/mutex.rs",
+            "/home/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/other-0.5.0/src/rwlock.rs",
+            "library/core/src/lib.rs",
+            "src/facade.rs",
+        ] {
+            assert!(!is_nobodys(file), "{file}");
+        }
+    }
+}

@@ -11,7 +11,6 @@
 use super::fold;
 use super::log::{Locked, Page, Record, Window};
 use super::owner::{PAGE_NUMBERS, PageOwner};
-use super::relock;
 use super::sampling::Sampling;
 use super::watch::MOST_RECORDS;
 use crate::fork::{self, Hooks, Whose};
@@ -22,7 +21,7 @@ use std::collections::VecDeque;
 use std::mem;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU32};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 const PAGE_BYTES: usize = 2048;
 const _: () = assert!(size_of::<Page>() == PAGE_BYTES && align_of::<Page>() == PAGE_BYTES);
@@ -136,6 +135,14 @@ static EMPTY: Window = Window {
     next: AtomicPtr::new(ptr::null_mut()),
     limit: AtomicPtr::new(ptr::null_mut()),
     next_number: AtomicU32::new(0),
+};
+
+/// What stands for the hold of one who only looks at a lock. Nobody reads it.
+pub(crate) static NOBODYS_RECORD: Record = Record {
+    what: AtomicUsize::new(0),
+    site: AtomicUsize::new(0),
+    start: AtomicU64::new(0),
+    end: AtomicU64::new(0),
 };
 
 thread_local! {
@@ -266,7 +273,6 @@ fn fold_own(page: &Page) -> bool {
 /// Folds a page, and makes free what has been folded.
 fn fold_and_open(locked: &Locked<'_>) {
     fold::fold(locked);
-    relock::before_opening(locked.page);
     locked.page.owner.have_ended_of(locked.page.unconsumed());
     locked.open();
 }
