@@ -229,24 +229,3 @@ fn no_notification_is_lost() {
     assert_eq!(popped.load(Ordering::Relaxed), EACH * PAIRS);
     assert!(queue.lock().is_empty());
 }
-
-#[test]
-fn waits_with_two_mutexes_may_overlap() {
-    let condvar = drop_in::Condvar::new();
-    let mutexes = [(); 2].map(|()| drop_in::Mutex::new(false));
-    thread::scope(|scope| {
-        let waiters = mutexes.each_ref().map(|mutex| {
-            scope.spawn(|| {
-                let mut go = mutex.lock();
-                condvar.wait_while(&mut go, |go| !*go);
-            })
-        });
-        while waiters.iter().any(|waiter| !waiter.is_finished()) {
-            for mutex in &mutexes {
-                *mutex.lock() = true;
-            }
-            condvar.notify_all();
-            thread::sleep(MS);
-        }
-    });
-}

@@ -14,7 +14,7 @@ pub use lock_api::WaitTimeoutResult;
 /// A condition variable that records how long threads sleep in it.
 ///
 /// The methods are those of [`parking_lot::Condvar`], which it wraps. Waits never end spuriously.
-/// Waits with two mutexes may overlap, where `parking_lot`'s panics.
+/// Who waits with another mutex than those that wait already panics.
 ///
 /// A wait ends the hold of the mutex and starts another one when it returns. The time asleep is
 /// [its own statistic](crate::SleepSnapshot), of the mutex and of this condition variable; the wait
@@ -82,13 +82,14 @@ impl Condvar {
     /// Wakes one thread that waits. Returns whether there was one.
     #[inline]
     pub fn notify_one(&self) -> bool {
-        self.raw.notify(parking_lot::Condvar::notify_one)
+        self.raw
+            .notify(parking_lot::Condvar::notify_one, usize::from)
     }
 
     /// Wakes all threads that wait. Returns how many.
     #[inline]
     pub fn notify_all(&self) -> usize {
-        self.raw.notify(parking_lot::Condvar::notify_all)
+        self.raw.notify(parking_lot::Condvar::notify_all, |n| n)
     }
 
     /// Unlocks the mutex and sleeps until notified; the mutex is locked again on return.

@@ -3,6 +3,7 @@
 use super::locks::{Condvar, Mutex, MutexGuard, WaitTimeoutResult};
 use crate::{LONG, MS, spawn_blocked, takes, until};
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -265,4 +266,79 @@ fn one_condvar_serves_one_mutex_after_another() {
     for mutex in [Mutex::new(1), Mutex::new(2)] {
         assert!(condvar.wait_for(&mut mutex.lock(), MS).timed_out());
     }
+}
+
+#[test]
+fn waits_with_two_mutexes_at_a_time_panic() {
+    const MESSAGE: &str = "attempted to use a condition variable with more than one mutex";
+    let (mutex, other, condvar) = (Mutex::new(0), Mutex::new(0), Condvar::new());
+    thread::scope(|scope| {
+        let waiter = spawn_blocked(scope, || condvar.wait(&mut mutex.lock()));
+        let timed = spawn_blocked(scope, || {
+            condvar.wait_for(&mut mutex.lock(), LONG).timed_out()
+        });
+        let waits: [&dyn Fn(&mut MutexGuard<'_, u32>); 5] = [
+            &|guard| condvar.wait(guard),
+            &|guard| _ = condvar.wait_for(guard, MS),
+            &|guard| _ = condvar.wait_until(guard, Instant::now() + MS),
+            &|guard| condvar.wait_while(guard, |_| true),
+            &|guard| _ = condvar.wait_while_for(guard, |_| true, MS),
+        ];
+        for wait in waits {
+            let wait = AssertUnwindSafe(|| wait(&mut other.lock()));
+            let panic = catch_unwind(wait).expect_err("it panics");
+            let message = panic.downcast_ref::<&str>().copied();
+            let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+            assert_eq!(message, Some(MESSAGE));
+            assert!(!other.is_locked(), "it has been let go");
+        }
+        assert_eq!(condvar.notify_all(), 2, "who waited still did");
+        waiter.join().unwrap();
+        assert!(!timed.join().unwrap());
+    });
+    assert!(condvar.wait_for(&mut other.lock(), MS).timed_out());
+}
+
+#[test]
+fn a_condvar_may_be_used_with_another_mutex_once_all_are_notified() {
+    let (mutex, other, condvar) = (Mutex::new(0), Mutex::new(0), Condvar::new());
+    thread::scope(|scope| {
+        for round in 0..20 {
+            let (first, second) = if round % 2 == 0 {
+                (&mutex, &other)
+            } else {
+                (&other, &mutex)
+            };
+            let waiters =
+                [(); 3].map(|()| spawn_blocked(scope, || condvar.wait(&mut first.lock())));
+            // Those that are notified cannot return yet, and wait no longer.
+            let held = first.lock();
+            if round % 4 < 2 {
+                assert_eq!(condvar.notify_all(), 3);
+            } else {
+                (0..3).for_each(|_| assert!(condvar.notify_one()));
+            }
+            assert!(condvar.wait_for(&mut second.lock(), MS).timed_out());
+            drop(held);
+            for waiter in waiters {
+                waiter.join().unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn a_wait_whose_time_is_up_does_not_keep_others_from_another_mutex() {
+    let (mutex, other, condvar) = (Mutex::new(0), Mutex::new(0), Condvar::new());
+    thread::scope(|scope| {
+        let timed = [(); 3]
+            .map(|()| scope.spawn(|| condvar.wait_for(&mut mutex.lock(), 5 * MS).timed_out()));
+        for waiter in timed {
+            assert!(waiter.join().unwrap());
+        }
+        assert!(condvar.wait_for(&mut other.lock(), MS).timed_out());
+        let waiter = spawn_blocked(scope, || condvar.wait(&mut mutex.lock()));
+        assert!(condvar.notify_one());
+        waiter.join().unwrap();
+    });
 }

@@ -8,6 +8,9 @@
 //!
 //! No notification is lost: a waiter takes the gate before it lets go of the mutex and gives it up
 //! by falling asleep; who notifies takes the gate too. Nobody asks for the mutex with the gate held.
+//!
+//! A thread sleeps until it is notified or its time is up, though it may take it a while to wake. As long as
+//! any does, they all have to have come with the same mutex, as in `parking_lot`.
 
 use super::RawMutex;
 use crate::cell::ClassCell;
@@ -20,15 +23,18 @@ use lock_api::MutexGuard;
 use std::panic::Location;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-type GateGuard<'a> = parking_lot::MutexGuard<'a, ()>;
+/// How many threads sleep.
+type Gate = parking_lot::Mutex<u32>;
+type GateGuard<'a> = parking_lot::MutexGuard<'a, u32>;
 
 /// The condition variable under [`Condvar`](crate::Condvar).
 pub struct RawCondvar {
     class: ClassCell,
-    gate: parking_lot::Mutex<()>,
-    /// Threads that sleep or are about to. Raised before the mutex is let go, so that whoever
-    /// changes under the mutex what they wait for finds them.
-    waiters: AtomicUsize,
+    gate: Gate,
+    /// Where the mutex is of those that sleep or are about to; 0 where nobody does. Changed with the gate
+    /// held, and set before the mutex is let go, so that whoever changes under the mutex what they wait for
+    /// finds them.
+    mutex: AtomicUsize,
     condvar: parking_lot::Condvar,
 }
 
@@ -44,26 +50,60 @@ impl RawCondvar {
     const fn new(class: ClassCell) -> Self {
         RawCondvar {
             class,
-            gate: parking_lot::Mutex::new(()),
-            waiters: AtomicUsize::new(0),
+            gate: Gate::new(0),
+            mutex: AtomicUsize::new(0),
             condvar: parking_lot::Condvar::new(),
         }
     }
 
     /// Calls `notify` with the gate held, so that no waiter is between its mutex and its sleep.
-    /// Where nobody waits there is nothing to do.
+    /// Where nobody waits there is nothing to do. `count` says how many are notified.
     #[inline]
-    pub(crate) fn notify<T: Default>(&self, notify: impl FnOnce(&parking_lot::Condvar) -> T) -> T {
+    pub(crate) fn notify<T: Copy + Default>(
+        &self,
+        notify: impl FnOnce(&parking_lot::Condvar) -> T,
+        count: impl FnOnce(T) -> usize,
+    ) -> T {
         // SeqCst: who notifies without the mutex at least sees the waiters that came before in the
         // one order of these operations.
-        if self.waiters.load(Ordering::SeqCst) == 0 {
+        if self.mutex.load(Ordering::SeqCst) == 0 {
             return T::default();
         }
-        let _gate = self.gate.lock();
-        notify(&self.condvar)
+        let mut gate = self.gate.lock();
+        let notified = notify(&self.condvar);
+        self.wake(&mut gate, count(notified));
+        notified
     }
 
-    /// Lets go of the mutex, sleeps, takes the mutex again. `sleep` says whether the time was up.
+    /// So many threads sleep no longer.
+    fn wake(&self, gate: &mut GateGuard<'_>, count: usize) {
+        **gate -= u32::try_from(count).unwrap_or(**gate);
+        if **gate == 0 {
+            self.mutex.store(0, Ordering::SeqCst);
+        }
+    }
+
+    /// One more thread is going to sleep, which came with the mutex at this address.
+    ///
+    /// # Panics
+    ///
+    /// Where one sleeps that came with another one.
+    #[track_caller]
+    fn fall_asleep(&self, gate: &mut GateGuard<'_>, mutex: usize) {
+        let others = self.mutex.load(Ordering::Relaxed);
+        assert!(
+            others == 0 || others == mutex,
+            "attempted to use a condition variable with more than one mutex"
+        );
+        **gate += 1;
+        self.mutex.store(mutex, Ordering::SeqCst);
+    }
+
+    /// Lets go of the mutex, sleeps, takes the mutex again. `timed_out` says whether the time was up.
+    ///
+    /// # Panics
+    ///
+    /// Where another thread sleeps that came with another mutex.
     #[track_caller]
     pub(crate) fn sleep<T: ?Sized, W>(
         &self,
@@ -72,17 +112,20 @@ impl RawCondvar {
         timed_out: impl Fn(&W) -> bool,
     ) -> W {
         // SAFETY: only the class is looked at.
-        let mutex = unsafe { MutexGuard::mutex(guard).raw() }.class.resolved();
+        let raw = unsafe { MutexGuard::mutex(guard).raw() };
+        let mutex = raw.class.resolved();
         let mut gate = self.gate.lock();
-        self.waiters.fetch_add(1, Ordering::SeqCst);
+        self.fall_asleep(&mut gate, raw.address());
         MutexGuard::unlocked(guard, || {
             let classes = [mutex, Some(self.class.class(LockKind::Condvar))];
             let observed = classes.map(|class| class.filter(|class| class.state().is_on()));
             let start = clock::now();
-            let sleeps = observed.map(|class| Some((class?, fall_asleep(class?, start))));
+            let sleeps = observed.map(|class| Some((class?, begin_sleep(class?, start))));
             let woken = sleep(&self.condvar, &mut gate);
             let end = clock::now();
-            self.waiters.fetch_sub(1, Ordering::SeqCst);
+            if timed_out(&woken) {
+                self.wake(&mut gate, 1);
+            }
             drop(gate);
             for (class, sleep) in sleeps.into_iter().flatten() {
                 sleep.finish(end);
@@ -96,7 +139,7 @@ impl RawCondvar {
 }
 
 /// Records a sleep that begins.
-fn fall_asleep(class: &'static LockClass, start: u64) -> &'static Record {
+fn begin_sleep(class: &'static LockClass, start: u64) -> &'static Record {
     let sleep = Entry {
         what: stats::hold(&class.stats, Activity::Sleep),
         site: 0,

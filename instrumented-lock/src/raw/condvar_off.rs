@@ -23,7 +23,11 @@ impl RawCondvar {
     }
 
     #[inline]
-    pub(crate) fn notify<T>(&self, notify: impl FnOnce(&parking_lot::Condvar) -> T) -> T {
+    pub(crate) fn notify<T>(
+        &self,
+        notify: impl FnOnce(&parking_lot::Condvar) -> T,
+        _count: impl FnOnce(T) -> usize,
+    ) -> T {
         notify(&self.condvar)
     }
 
