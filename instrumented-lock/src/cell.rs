@@ -1,13 +1,20 @@
 //! Which class a lock belongs to, and whether anybody waits for it, in one word.
 
+use crate::brief::Inside;
 use crate::class::{Declaration, LockClass};
 use crate::classes;
 use crate::lock_kind::LockKind;
 use crate::stats::{self, Watch};
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
+
+thread_local! {
+    /// A lock whose class this thread is looking for, and how often an allocator has used the lock meanwhile.
+    static UNRESOLVED: Cell<(usize, u64)> = const { Cell::new((0, 0)) };
+}
 
 /// What a lock knows of itself.
 ///
@@ -126,6 +133,7 @@ impl ClassCell {
     /// The same where the word is not that of a class.
     #[inline(never)]
     fn resolve(&self, kind: LockKind, counts: bool) -> &'static LockClass {
+        let _inside = Inside::enter();
         let word = self.word();
         let target = word.map_addr(|addr| addr & !TAGS);
         let class = match word.addr() & TAGS {
@@ -156,7 +164,26 @@ impl ClassCell {
         if counts && first.is_ok() {
             class.stats.add_instance();
         }
+        let (cell, count) = UNRESOLVED.get();
+        if cell == ptr::from_ref(self).addr() {
+            UNRESOLVED.set((0, 0));
+            class.stats.unmatched(count);
+        }
         class
+    }
+
+    /// Counts a release of what was acquired and not observed.
+    #[cold]
+    pub(crate) fn unmatched(&self) {
+        match self.resolved() {
+            Some(class) if class.state().is_on() => class.stats.unmatched(1),
+            Some(_) => {}
+            None => {
+                let cell = ptr::from_ref(self).addr();
+                let (known, count) = UNRESOLVED.get();
+                UNRESOLVED.set((cell, if known == cell { count + 1 } else { 1 }));
+            }
+        }
     }
 
     /// The watch of this lock of `class`, with the caller counted as a waiter; the first waiter gives it

@@ -1,9 +1,10 @@
 //! Lock classes: groups of locks that share a name and their figures.
 
+use crate::brief::{self, Inside};
+use crate::clock;
 use crate::lock_kind::LockKind;
 use crate::settings::{self, HoldTiming};
 use crate::stats::{ClassStats, Thread};
-use crate::{brief, clock};
 use parking_lot::Mutex;
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe};
@@ -165,6 +166,7 @@ impl LockClass {
     }
 
     fn change(&self, change: impl FnOnce(&mut OwnSettings)) {
+        let _inside = Inside::enter();
         change(&mut brief::lock(&self.own));
         self.apply_settings();
     }
@@ -187,6 +189,7 @@ impl LockClass {
 
     /// Settings may have changed, or how the clock is read.
     pub(crate) fn apply_settings(&self) {
+        let _inside = Inside::enter();
         // Held until the state is stored: of two changes the later one's is kept.
         let own = brief::lock(&self.own);
         let settings = settings::current();

@@ -6,11 +6,12 @@
 //!
 //! Nothing here runs while a lock of the user's is taken, except at the first use of an inner lock.
 
+use crate::brief::{self, Inside};
 use crate::class::{Declaration, Declarations, LockClass};
+use crate::clock;
 use crate::fork::{self, Hooks, Whose};
 use crate::lock_kind::LockKind;
 use crate::stats::is_nobodys;
-use crate::{brief, clock};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::mem;
@@ -136,6 +137,7 @@ impl Table {
 
 /// Every class, by name and place: all that are declared, used or not, and every one that has been used.
 pub(crate) fn all() -> Vec<&'static LockClass> {
+    let _inside = Inside::enter();
     let mut table = table();
     table.enrol_declarations();
     let mut classes = table.classes.clone();
@@ -146,6 +148,7 @@ pub(crate) fn all() -> Vec<&'static LockClass> {
 
 /// Settings have changed, or how the clock is read: every class finds out what that means for it.
 pub(crate) fn apply_settings() {
+    let _inside = Inside::enter();
     let classes = table().classes.clone();
     // A class that is enrolled meanwhile has found them as they are.
     for class in classes {

@@ -6,6 +6,7 @@
 //! in the logs that had any. So each acquisition is seen once, in flight or in the figures, whatever its
 //! thread does meanwhile; that is what the identities of a snapshot rest on.
 
+use crate::brief::Inside;
 use crate::class::LockClass;
 use crate::classes;
 use crate::clock;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 
 /// See [`registry::snapshot`](crate::registry::snapshot).
 pub(crate) fn snapshot() -> Snapshot {
+    let _inside = Inside::enter();
     clock::refine();
     let begun = clock::since_start();
     let all = classes::all();

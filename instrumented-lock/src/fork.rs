@@ -1,6 +1,8 @@
 //! What happens to the library's own locks when the process forks: who forks takes them all before, and
 //! both processes let go of them after. So the child finds them free, and what they protect whole.
 
+use crate::brief::Inside;
+use std::mem;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
@@ -34,6 +36,8 @@ pub(crate) fn call(whose: Whose, hooks: Hooks) {
 }
 
 fn before() {
+    // Until `after`.
+    mem::forget(Inside::enter());
     let mut called = 0;
     for (i, hooks) in HOOKS.iter().enumerate() {
         if let Some(hooks) = hooks.get() {
@@ -46,6 +50,7 @@ fn before() {
 }
 
 fn after(is_child: bool) {
+    let _inside = Inside::entered();
     // Others may have been entered in between.
     let called = CALLED.load(Ordering::Relaxed);
     let was_called = |i: usize| called >> i & 1 == 1;

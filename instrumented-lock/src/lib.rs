@@ -99,7 +99,9 @@
 //! - A child of `fork` goes on with the figures of its parent. What other threads of the parent held
 //!   stays locked, and in flight without the name of a thread. A process that is made without the C
 //!   library's `fork` may find locks of this library taken.
-//! - The locks must not be used inside a global allocator, as `parking_lot`'s must not.
+//! - Of a lock that a global allocator uses, what this library itself allocates for the same thread is
+//!   [unmatched](LockSnapshot::unmatched). Threads must not wait there in a lock of `parking_lot`'s: it
+//!   allocates when one does so for the first time.
 //! - A method that is given away as a function, as in `locks.iter().map(Mutex::lock)`, does not know the
 //!   line that calls it: it is recorded at the [declaring line](Location::is_through_pointer).
 //! - `Debug` and serialisation record nothing, but for a [`lock_api::ReentrantMutex`] that is not inside a

@@ -3,12 +3,13 @@
 //! A thread looks here only while a class says so, so nobody pays who does
 //! not measure, and who measures counts the same whatever is recorded.
 
+use crate::brief::{self, Inside};
 use crate::class::LockClass;
 use crate::mode::Mode;
 use crate::stats::Site;
 use std::cell::RefCell;
-use std::ptr;
 use std::sync::Arc;
+use std::{mem, ptr};
 
 thread_local! {
     /// The measurements that the thread belongs to at the moment, none twice.
@@ -35,17 +36,36 @@ impl Notes {
 
     /// The measurements that the calling thread belongs to.
     pub(crate) fn active() -> Vec<Arc<Notes>> {
+        let _inside = Inside::enter();
         let active = ACTIVE.try_with(|active| active.borrow().clone());
         active.unwrap_or_default()
     }
 
     /// Ends the measurement.
     pub(crate) fn take(&self) -> Vec<Note> {
-        self.0.lock().take().unwrap_or_default()
+        brief::lock(&self.0).take().unwrap_or_default()
+    }
+
+    /// Makes room for further lines.
+    fn reserve(&self) {
+        loop {
+            let length = match &*brief::lock(&self.0) {
+                Some(notes) if notes.capacity() - notes.len() < ROOM => notes.len(),
+                _ => return,
+            };
+            // Allocated and freed without the lock, which is asked for with an allocator's lock held.
+            let mut larger = Vec::with_capacity(2 * (length + ROOM));
+            if let Some(notes) = &mut *brief::lock(&self.0)
+                && notes.len() <= length
+            {
+                larger.append(notes);
+                mem::swap(notes, &mut larger);
+            }
+        }
     }
 
     fn add(&self, new: Note) {
-        if let Some(notes) = &mut *self.0.lock() {
+        if let Some(notes) = &mut *brief::lock(&self.0) {
             // The compiler may keep several locations for a line.
             let same = notes.iter_mut().find(|note| {
                 ptr::eq(note.class, new.class)
@@ -58,6 +78,17 @@ impl Notes {
             }
         }
     }
+}
+
+/// Free places that a list of notes has when a lock is asked for: at least one for each thread that may then
+/// add one at the same time.
+const ROOM: usize = 64;
+
+/// Makes room for what [`note`] is going to note. Before an attempt, since it may allocate.
+#[cold]
+pub(crate) fn reserve() {
+    let _inside = Inside::enter();
+    let _ = ACTIVE.try_with(|active| active.borrow().iter().for_each(|notes| notes.reserve()));
 }
 
 /// Notes a successful acquisition with every measurement that the calling thread belongs to.
@@ -84,6 +115,7 @@ pub(crate) struct Taking {
 impl Taking {
     /// `notes` that the thread takes already are not taken twice.
     pub(crate) fn start(notes: &[Arc<Notes>]) -> Self {
+        let _inside = Inside::enter();
         let before = ACTIVE.try_with(|active| {
             let mut active = active.borrow_mut();
             let before = active.len();
@@ -102,6 +134,7 @@ impl Taking {
 
 impl Drop for Taking {
     fn drop(&mut self) {
+        let _inside = Inside::enter();
         let _ = ACTIVE.try_with(|active| active.borrow_mut().truncate(self.before));
     }
 }

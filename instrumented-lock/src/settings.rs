@@ -1,9 +1,11 @@
 //! What is recorded: [`HoldTiming`], and the environment variable that sets it from outside.
 
+use crate::brief::{self, Inside};
+use crate::clock;
 use crate::fork::{self, Hooks, Whose};
-use crate::{brief, clock};
 use parking_lot::Mutex;
 use std::fmt;
+use std::io::{self, Write as _};
 use std::mem;
 use std::str::FromStr;
 
@@ -106,6 +108,7 @@ static CURRENT: Mutex<Option<(Settings, Option<InvalidSetting>)>> = Mutex::new(N
 
 /// Calls `f` with what holds for all classes.
 fn with<T>(f: impl FnOnce(&mut Settings, &Option<InvalidSetting>) -> T) -> T {
+    let _inside = Inside::enter();
     fork::call(
         Whose::Settings,
         Hooks {
@@ -124,7 +127,8 @@ fn with<T>(f: impl FnOnce(&mut Settings, &Option<InvalidSetting>) -> T) -> T {
         }
         let error = read.err();
         if let Some(error) = &error {
-            eprintln!("{ENVIRONMENT_VARIABLE}: {error}");
+            // Where that cannot be written it is still among the diagnostics.
+            let _ = writeln!(io::stderr(), "{ENVIRONMENT_VARIABLE}: {error}");
         }
         (settings, error)
     });

@@ -28,12 +28,13 @@ use held::Hold;
 pub use thread_id::RawThreadId;
 pub(crate) use thread_id::{acquire_reentrant, look_at_reentrant};
 
+use crate::brief;
 use crate::cell::ClassCell;
 use crate::class::{Declaration, LockClass, Timing};
 use crate::clock;
 use crate::lock_kind::LockKind;
 use crate::mode::Activity;
-use crate::notes::note;
+use crate::notes::{self, note};
 use crate::stats::{self, Entry, Holder, Kind, Page, Place, Record, Room, Site, Thread, Watch};
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -381,7 +382,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         now: impl FnOnce(&R) -> Option<G>,
         wait: impl FnOnce(&R) -> Result<G, E>,
     ) -> Result<Held<G>, E> {
-        if cfg!(not(feature = "stats")) {
+        if cfg!(not(feature = "stats")) || brief::is_inside() {
             return wait(&self.raw).map(Held::unobserved);
         }
         let class = self.class.class(kind);
@@ -482,7 +483,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         location: Site,
         now: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
-        if self.is_off() {
+        if self.is_off() || brief::is_inside() {
             return now(&self.raw).map(Held::unobserved);
         }
         let observed = self.observe(thread, kind, location);
@@ -513,6 +514,9 @@ impl<R, K: Kinds> Instrumented<R, K> {
     #[inline]
     fn observe(&self, thread: &Thread, kind: LockKind, location: Site) -> Option<Observed> {
         let class = self.class.class(kind);
+        if class.state().is_measured() {
+            notes::reserve();
+        }
         let (timing, call_sites) = class.state().recording(thread)?;
         Some(Observed {
             class,
@@ -527,6 +531,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     fn note(&self, activity: Activity, line: Site) {
         if let Some(class) = self.class.resolved()
             && class.state().is_measured()
+            && !brief::is_inside()
             && let Some(mode) = activity.mode()
         {
             note(class, mode, line);
@@ -609,11 +614,9 @@ impl<R, K: Kinds> Instrumented<R, K> {
 
     #[inline(never)]
     fn release_unmatched<G>(&self, inner: G, unlock: impl FnOnce(&R, G)) {
-        let class = self.class.resolved();
+        // Before the unlock: after it the lock may be gone.
+        self.class.unmatched();
         unlock(&self.raw, inner);
-        if let Some(class) = class.filter(|class| class.state().is_on()) {
-            class.stats.unmatched();
-        }
     }
 
     /// Releases a lock that is waited for, or where the end is not read from the plain counter.
@@ -623,7 +626,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             return unlock(&self.raw, inner);
         }
         let end = hold.end();
-        let unused = self.tell_end(hold.record(), end, true);
+        let unused = self.tell_end(hold.record(), end, !brief::is_inside());
         // Before the unlock, which may take long: who comes meanwhile finds that the hold has ended.
         hold.record().finish(end);
         unlock(&self.raw, inner);
@@ -646,7 +649,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         self.note(to, location);
         let hold = held
             .hold
-            .map(|hold| self.succeed(hold, to, location, hold.end()));
+            .and_then(|hold| self.succeed(hold, to, location, hold.end()));
         Held {
             inner: convert(&self.raw, held.inner),
             hold,
@@ -655,9 +658,15 @@ impl<R, K: Kinds> Instrumented<R, K> {
 
     /// Ends a hold and starts one of another mode at `location`, both at `end`. For who has the lock
     /// exclusively before or after.
+    /// Not observed any more inside the library, where there is no room.
     #[inline(never)]
-    fn succeed(&self, hold: Hold, to: Activity, location: Site, end: u64) -> Hold {
+    fn succeed(&self, hold: Hold, to: Activity, location: Site, end: u64) -> Option<Hold> {
         let record = hold.record();
+        if brief::is_inside() {
+            self.tell_end(record, end, false);
+            record.finish(end);
+            return None;
+        }
         let class = self.class.class(LockKind::Unknown);
         let next = stats::here(|thread| {
             let room = thread.room_for_one();
@@ -671,11 +680,14 @@ impl<R, K: Kinds> Instrumented<R, K> {
         });
         // Listed before the other one is not any more: whoever looks finds the lock held.
         record.finish(end);
-        next
+        Some(next)
     }
 
     /// Records an upgrade that did not wait and failed.
     fn failed_to_upgrade(&self) {
+        if brief::is_inside() {
+            return;
+        }
         let class = self.class.class(LockKind::Unknown);
         stats::here(|thread| failed(thread.room_for_one().page, class, Activity::Write));
     }

@@ -1,6 +1,7 @@
 //! `lock_api`'s reader-writer traits for an instrumented raw lock.
 
 use super::{Held, Hold, Instrumented, Kinds, Observed, always};
+use crate::brief;
 use crate::lock_kind::LockKind;
 use crate::mode::Activity;
 use crate::stats;
@@ -175,10 +176,15 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
             Ok(inner) => {
                 self.note(Activity::Write, location);
                 let hold = self.succeed(hold, Activity::Write, location, start);
-                return Ok(Held::observed(inner, hold));
+                return Ok(Held { inner, hold });
             }
             Err(inner) => inner,
         };
+        if brief::is_inside() {
+            hold.record().finish(start);
+            let upgraded = wait(&self.raw, inner).map_err(not_upgraded);
+            return upgraded.map(Held::unobserved).map_err(Held::unobserved);
+        }
         match self.wait_to_upgrade(hold, location, start, |raw| wait(raw, inner)) {
             Ok(held) => {
                 self.note(Activity::Write, location);
@@ -278,7 +284,7 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
             Ok(inner) => {
                 self.note(Activity::Write, location);
                 let succeed = |(hold, start)| self.succeed(hold, Activity::Write, location, start);
-                let hold = guard.hold.zip(start).map(succeed);
+                let hold = guard.hold.zip(start).and_then(succeed);
                 Ok(Held { inner, hold })
             }
             Err(inner) => {

@@ -7,6 +7,7 @@
 //! of that.
 
 use super::{RawMutex, caller};
+use crate::brief;
 use crate::cell::ClassCell;
 use crate::class::Declaration;
 use crate::lock_kind::LockKind;
@@ -68,6 +69,7 @@ pub(crate) fn acquire_reentrant<T: ?Sized, G>(
 ) -> Option<G> {
     let (is_nested, id) = ask(lock);
     // Before the raw mutex, which takes itself for that of a plain one, names the class.
+    let id = id.filter(|_| !brief::is_inside());
     let class = id.map(|id| id.class.class_uncounted(LockKind::ReentrantMutex));
     if !is_nested {
         caller::is_about_to_use(address(lock), Location::caller());

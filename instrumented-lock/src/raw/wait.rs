@@ -1,10 +1,14 @@
 //! What an acquisition does that has to wait.
 
 use super::{Held, Hold, Instrumented, Kinds, Observed, hold_entry};
+use crate::brief;
 use crate::class::{LockClass, Timing};
 use crate::clock;
 use crate::mode::Activity;
-use crate::stats::{self, Arrival, Batch, Entry, Holder, Kind, Page, Site, Thread, Waiting, Watch};
+use crate::stats::{
+    self, Arrival, Batch, Entry, Holder, Kind, MOST_RECORDS, Page, Room, Site, Thread, Waiting,
+    Watch,
+};
 use std::mem;
 use std::sync::atomic::Ordering;
 
@@ -35,6 +39,9 @@ impl<R, K: Kinds> Instrumented<R, K> {
         (location, timing): (Option<Site>, Timing),
         wait: impl FnOnce(&R) -> Result<G, E>,
     ) -> Result<Held<G>, E> {
+        if brief::is_inside() {
+            return wait(&self.raw).map(Held::unobserved);
+        }
         let room = thread.room_for_wait();
         let observed = Observed {
             site: location,
@@ -53,9 +60,11 @@ impl<R, K: Kinds> Instrumented<R, K> {
         activity: Activity,
         wait: impl FnOnce(&R) -> Result<G, E>,
     ) -> Result<Held<G>, E> {
-        // Everything that may fold or allocate comes before the wait.
-        let (room, class) = (thread.room_for_wait(), observed.class);
+        // Everything that may fold or allocate comes before the wait; the room last, since an allocator that
+        // is used meanwhile takes from it.
+        let class = observed.class;
         let watch = self.class.wait(class);
+        let room = thread.room_for_wait();
         let start = clock::now();
         let page = room.page;
         let waiting = Wait {
@@ -97,8 +106,8 @@ impl<R, K: Kinds> Wait<'_, R, K> {
     fn acquired(&self, timing: Timing) -> Hold {
         let at = clock::now();
         let lock = self.lock;
-        let room = self.thread.room_for_wait();
-        let page = room.page;
+        let more = self.more_room();
+        let page = more.as_ref().map_or(self.page, |room| room.page);
         let (me, last) = (Holder::next(page.window()), lock.last());
         let is_bounce = !last.is_same_page(me) && self.thread.is_other(last);
         let bounced = if is_bounce { stats::BOUNCED } else { 0 };
@@ -146,6 +155,12 @@ impl<R, K: Kinds> Wait<'_, R, K> {
 }
 
 impl<R, K> Wait<'_, R, K> {
+    /// Room for all that the wait has to say, where an allocator has used up meanwhile what there was of it.
+    fn more_room(&self) -> Option<Room> {
+        let is_used_up = self.page.room() < MOST_RECORDS;
+        is_used_up.then(|| self.thread.room_for_wait())
+    }
+
     /// Adds a record for each line that held the lock meanwhile. Returns how many ticks are left, in which
     /// nobody is known to have had it.
     fn blame(&self, batch: &mut Batch<'_>, at: u64) -> u64 {
@@ -188,8 +203,8 @@ impl<R, K> Wait<'_, R, K> {
 impl<R, K> Drop for Wait<'_, R, K> {
     fn drop(&mut self) {
         let at = clock::now();
-        let room = self.thread.room_for_wait();
-        let mut batch = room.page.batch();
+        let more = self.more_room();
+        let mut batch = more.as_ref().map_or(self.page, |room| room.page).batch();
         batch.push(&Entry {
             what: self.what(Kind::TimedOut),
             site: 0,

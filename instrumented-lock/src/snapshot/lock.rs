@@ -53,8 +53,9 @@ impl LockSnapshot {
         self.instances
     }
 
-    /// Releases whose acquisitions were not observed, because recording was off at the time; see
-    /// [`registry::set_enabled`](crate::registry::set_enabled). They are in no other figure.
+    /// Releases whose acquisitions were not observed: because recording was off at the time, see
+    /// [`registry::set_enabled`](crate::registry::set_enabled); or because a global allocator uses the lock,
+    /// and it was this library that was just allocating. They are in no other figure.
     pub fn unmatched(&self) -> u64 {
         self.unmatched
     }

@@ -172,9 +172,9 @@ impl ClassStats {
         self.rare.instances.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// A release whose acquisition was not observed.
-    pub(crate) fn unmatched(&self) {
-        self.rare.unmatched.fetch_add(1, Ordering::Relaxed);
+    /// So many releases whose acquisitions were not observed.
+    pub(crate) fn unmatched(&self, count: u64) {
+        self.rare.unmatched.fetch_add(count, Ordering::Relaxed);
     }
 
     /// A duration that came out negative.

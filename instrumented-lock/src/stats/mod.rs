@@ -34,5 +34,5 @@ pub(crate) use record::{
 };
 pub(crate) use site::{Site, is_lock_apis, is_nobodys, may_be_lock_apis};
 pub(crate) use thread::{Holder, NOBODYS_RECORD, Place, Reading, Room, Thread, here, read};
-pub(crate) use watch::{Arrival, Watch};
+pub(crate) use watch::{Arrival, MOST_RECORDS, Watch};
 pub(crate) use watches::{give_back, kept_for, take};

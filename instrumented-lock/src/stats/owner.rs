@@ -2,8 +2,9 @@
 
 use crate::brief;
 use parking_lot::Mutex;
+use std::mem;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Records of a page: what its 2 KiB have room for.
 pub(crate) const PAGE_RECORDS: usize = 57;
@@ -22,6 +23,8 @@ pub(crate) struct PageOwner {
     name: Mutex<Option<Arc<str>>>,
     /// One bit for each record of an owner that has ended.
     ended: AtomicU64,
+    /// Of a page that has been borrowed and put back: the one that was put back before, as a number from 1.
+    next_put_back: AtomicU32,
 }
 
 /// How long a reader that has just said in its lock that it had it need not say so again, in ticks:
@@ -49,6 +52,21 @@ impl PageOwner {
         (self.number + 1) * PAGE_NUMBERS
     }
 
+    /// Its place among all pages.
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
+    // Relaxed, both: the page is one's own, or found by an acquiring load.
+
+    pub(super) fn set_next_put_back(&self, next: u32) {
+        self.next_put_back.store(next, Ordering::Relaxed);
+    }
+
+    pub(super) fn next_put_back(&self) -> u32 {
+        self.next_put_back.load(Ordering::Relaxed)
+    }
+
     /// Which stripes its records are folded into.
     pub(super) fn home(&self) -> usize {
         self.number as usize
@@ -71,11 +89,14 @@ impl PageOwner {
             herd_at: AtomicU64::new(0),
             name: Mutex::new(None),
             ended: AtomicU64::new(0),
+            next_put_back: AtomicU32::new(0),
         }
     }
 
     pub(super) fn set_name(&self, name: Option<Arc<str>>) {
-        *brief::lock(&self.name) = name;
+        let before = mem::replace(&mut *brief::lock(&self.name), name);
+        // Freed when the lock has been let go: an allocator may take its time.
+        drop(before);
     }
 
     /// The owner has ended, with these records in flight.

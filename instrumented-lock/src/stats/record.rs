@@ -119,12 +119,6 @@ pub(crate) fn activity_of(what: usize) -> Activity {
     Activity::from_bits(what)
 }
 
-/// Whether the record is of a hold.
-#[inline(always)]
-pub(crate) fn is_hold(what: usize) -> bool {
-    what & KIND == 0
-}
-
 pub(crate) fn kind_of(what: usize) -> Kind {
     match (what & KIND) >> KIND_SHIFT {
         0 => Kind::Hold,

@@ -13,15 +13,16 @@ use super::log::{Locked, Page, Record, Window};
 use super::owner::{PAGE_NUMBERS, PageOwner};
 use super::sampling::Sampling;
 use super::watch::MOST_RECORDS;
+use crate::brief::{self, Inside};
+use crate::clock;
 use crate::fork::{self, Hooks, Whose};
-use crate::{brief, clock};
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::mem;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 const PAGE_BYTES: usize = 2048;
 const _: () = assert!(size_of::<Page>() == PAGE_BYTES && align_of::<Page>() == PAGE_BYTES);
@@ -216,6 +217,7 @@ impl Thread {
     #[cold]
     #[inline(never)]
     fn make_room(&self) -> Room {
+        let _inside = Inside::enter();
         let mut page = self.page.get().filter(|page| fold_own(page));
         if page.is_none() {
             page = self.other_page();
@@ -230,16 +232,19 @@ impl Thread {
     /// Another page of this thread, or one more.
     fn other_page(&self) -> Option<&'static Page> {
         let page = PAGES.try_with(|pages| {
-            let mut pages = pages.0.borrow_mut();
-            let known = pages.iter().copied().find(|page| fold_own(page));
+            // What is recorded meanwhile, by an allocator, looks at the pages too: they are not borrowed for
+            // longer than this takes.
+            let mut all = pages.0.take();
+            let known = all.iter().copied().find(|page| fold_own(page));
             let page = known.unwrap_or_else(|| {
                 let page = enrol(std::thread::current().name());
-                pages.push(page);
+                all.push(page);
                 page
             });
-            self.has_more.set(pages.len() > 1);
+            self.has_more.set(all.len() > 1);
             self.window.set(page.window());
             self.page.set(Some(page));
+            *pages.0.borrow_mut() = all;
             page
         });
         page.ok()
@@ -296,7 +301,7 @@ impl Room {
 impl Drop for Room {
     fn drop(&mut self) {
         if self.is_borrowed {
-            give_up(self.page);
+            put_back(self.page);
         }
     }
 }
@@ -306,6 +311,7 @@ struct Lease(RefCell<Vec<&'static Page>>);
 
 impl Drop for Lease {
     fn drop(&mut self) {
+        let _inside = Inside::enter();
         // Guards may still drop after this, in the destructors of other thread-locals.
         here(|thread| {
             thread.window.set(&EMPTY);
@@ -322,6 +328,45 @@ fn give_up(page: &'static Page) {
     disown(page);
     drop(locked);
     brief::lock(&LOGS).unowned.push_back(page);
+}
+
+/// Pages that have been borrowed and put back, one behind the other: the number of the first, from 1.
+static PUT_BACK: AtomicU32 = AtomicU32::new(0);
+
+/// Puts back a borrowed page, which is folded by the next one who gets it. The lock is held that it was
+/// borrowed for, and that may be an allocator's: so this waits for nobody, and allocates nothing.
+fn put_back(page: &'static Page) {
+    page.owner.has_left(page.unconsumed());
+    let mut first = PUT_BACK.load(Ordering::Relaxed);
+    loop {
+        page.owner.set_next_put_back(first);
+        // Release: who finds the page finds it put back.
+        let put = PUT_BACK.compare_exchange_weak(
+            first,
+            page.owner.number() + 1,
+            Ordering::Release,
+            Ordering::Relaxed,
+        );
+        match put {
+            Ok(_) => return,
+            Err(now) => first = now,
+        }
+    }
+}
+
+impl Logs {
+    /// Pages that have been put back are unowned.
+    fn collect_put_back(&mut self) {
+        // Acquire: pairs with the release in `put_back`. All at once, so that none comes back meanwhile.
+        let mut number = PUT_BACK.swap(0, Ordering::Acquire);
+        while let Some(page) = number
+            .checked_sub(1)
+            .and_then(|i| self.pages.get(i as usize))
+        {
+            number = page.owner.next_put_back();
+            self.unowned.push_back(page);
+        }
+    }
 }
 
 /// What is still published is nobody's any more.
@@ -347,6 +392,7 @@ fn enrol(name: Option<&str>) -> &'static Page {
     clock::refine();
     fork::call(Whose::Logs, AT_FORK);
     let mut logs = brief::lock(&LOGS);
+    logs.collect_put_back();
     // Few have forgotten so many guards that it takes more than one look.
     let candidates = logs.unowned.len().saturating_sub(REST).min(4);
     let page = (0..candidates).find_map(|_| {
@@ -363,6 +409,9 @@ fn enrol(name: Option<&str>) -> &'static Page {
         page.lock().open();
         directory::enter(number, page);
         logs.pages.push(page);
+        // Who puts one back later need not allocate.
+        let others = logs.pages.len() - logs.unowned.len();
+        logs.unowned.reserve(others);
         page
     });
     page.owner.set_name(name.map(Arc::from));
@@ -373,6 +422,7 @@ fn enrol(name: Option<&str>) -> &'static Page {
 /// folded into, as long as this lives.
 pub(crate) struct Reading {
     pub(crate) pages: Vec<&'static Page>,
+    _inside: Inside,
     _alone: MutexGuard<'static, ()>,
 }
 
@@ -381,6 +431,7 @@ static READER: Mutex<()> = Mutex::new(());
 /// Begins to read. Everything that has ended by now is then in the figures; what is in flight is in
 /// the pages.
 pub(crate) fn read() -> Reading {
+    let inside = Inside::enter();
     let alone = brief::lock(&READER);
     let pages = brief::lock(&LOGS).pages.clone();
     for page in &pages {
@@ -388,6 +439,7 @@ pub(crate) fn read() -> Reading {
     }
     Reading {
         pages,
+        _inside: inside,
         _alone: alone,
     }
 }

@@ -1,7 +1,7 @@
 //! The watches that no lock has.
 
 use super::watch::Watch;
-use crate::brief;
+use crate::brief::{self, Inside};
 use crate::fork::{self, Hooks, Whose};
 use parking_lot::Mutex;
 use std::mem;
@@ -20,6 +20,7 @@ const IDLE: u64 = 1 << 20;
 
 /// A watch that is nobody's, retired.
 pub(crate) fn take() -> &'static Watch {
+    let _inside = Inside::enter();
     fork::call(
         Whose::Watches,
         Hooks {
@@ -35,6 +36,7 @@ pub(crate) fn take() -> &'static Watch {
 
 /// Takes back a watch, retired.
 pub(crate) fn give_back(watch: &'static Watch) {
+    let _inside = Inside::enter();
     IN_USE.fetch_sub(1, Ordering::Relaxed);
     brief::lock(&RETIRED).push(watch);
 }
