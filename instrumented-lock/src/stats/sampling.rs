@@ -5,16 +5,49 @@
 //! until the next one that is timed: then all but that one only count down. Of independent trials
 //! that number is geometrically distributed, floor(ln u / ln(1 − p)) for u uniform in (0, 1]
 //! (Devroye, Non-Uniform Random Variate Generation, 1986, X.2). The generator is Marsaglia's 64-bit
-//! xorshift ("Xorshift RNGs", Journal of Statistical Software 8/14, 2003); one for each thread.
+//! xorshift ("Xorshift RNGs", Journal of Statistical Software 8/14, 2003); one for each thread. Every process
+//! has a seed of its own, and a child of `fork` another one than its parent: so what one process overlooks
+//! another one sees.
 
 use crate::settings::MOST_SHIFT;
 use std::cell::Cell;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Spreads the threads' seeds over the generator's period; the odd number next to 2^64 / φ.
+/// From the seed of one thread to that of the next, before they are mixed; the odd number next to 2^64 / φ.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-static SEED: AtomicU64 = AtomicU64::new(STEP);
+/// The seed of the next thread, before it is mixed; 0 until there is one.
+static SEED: AtomicU64 = AtomicU64::new(0);
+
+/// A seed that no other thread has, of this process or of another one; not 0.
+fn seed() -> u64 {
+    if SEED.load(Ordering::Relaxed) == 0 {
+        // What the standard library draws for its hash maps: each process has another one.
+        let drawn = RandomState::new().build_hasher().finish();
+        let _ = SEED.compare_exchange(0, drawn | 1, Ordering::Relaxed, Ordering::Relaxed);
+    }
+    mix(SEED.fetch_add(STEP, Ordering::Relaxed)).max(1)
+}
+
+/// Makes neighbours differ in half of their bits: the last step of SplitMix64 (Steele, Lea and Flood, "Fast
+/// splittable pseudorandom number generators", OOPSLA 2014).
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// This is a child of `fork`, with the seed of its parent.
+pub(super) fn this_is_a_child() {
+    let seed = SEED.load(Ordering::Relaxed);
+    if seed != 0 {
+        SEED.store(
+            mix(seed ^ u64::from(std::process::id())) | 1,
+            Ordering::Relaxed,
+        );
+    }
+}
 
 /// What a thread draws from.
 pub(crate) struct Sampling {
@@ -63,11 +96,17 @@ impl Sampling {
         true
     }
 
+    /// Draws from another generator from now on.
+    pub(super) fn start_over(&self) {
+        self.state.set(0);
+        self.drawn.set(0);
+        self.gaps.iter().for_each(|gap| gap.set(0));
+    }
+
     fn draw(&self, shift: u8) -> u32 {
         let mut x = self.state.get();
         if x == 0 {
-            // Never zero twice in a row: STEP is odd.
-            x = SEED.fetch_add(STEP, Ordering::Relaxed).max(1);
+            x = seed();
         }
         x ^= x << 13;
         x ^= x >> 7;
@@ -113,6 +152,22 @@ mod tests {
                 "{shift}: {variance}"
             );
         }
+    }
+
+    #[test]
+    fn seeds_of_neighbours_differ_in_half_of_their_bits() {
+        let seeds: Vec<u64> = (0..1000).map(|_| seed()).collect();
+        let differ = |pair: &[u64]| (pair[0] ^ pair[1]).count_ones();
+        let bits: u32 = seeds.windows(2).map(differ).sum();
+        assert!((31_000..33_000).contains(&bits), "{bits}");
+    }
+
+    #[test]
+    fn the_first_gap_of_a_thread_has_the_mean_of_all() {
+        // Of 2000 threads; the bounds are six standard errors wide.
+        let first = |_| f64::from(Sampling::new().draw(4));
+        let mean = (0..2000).map(first).sum::<f64>() / 2000.0;
+        assert!((mean - 15.0).abs() < 6.0 * 15.5 / 2000f64.sqrt(), "{mean}");
     }
 
     #[test]

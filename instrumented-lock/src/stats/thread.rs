@@ -11,7 +11,7 @@
 use super::fold;
 use super::log::{Locked, Page, Record, Window};
 use super::owner::{PAGE_NUMBERS, PageOwner};
-use super::sampling::Sampling;
+use super::sampling::{self, Sampling};
 use super::watch::MOST_RECORDS;
 use crate::brief::{self, Inside};
 use crate::clock;
@@ -455,6 +455,8 @@ const AT_FORK: Hooks = Hooks {
         // SAFETY: `before` has locked it and forgotten the guard, on this thread.
         let logs = unsafe { LOGS.make_guard_unchecked(brief::state()) };
         if is_child {
+            sampling::this_is_a_child();
+            here(|thread| thread.sampling.start_over());
             let own = PAGES
                 .try_with(|pages| pages.0.borrow().clone())
                 .unwrap_or_default();
