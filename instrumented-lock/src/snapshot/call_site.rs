@@ -60,7 +60,8 @@ impl CallSite {
         Duration::from_nanos(self.blocked_total_ns)
     }
 
-    /// The longest wait. Of an interval: at most this long, unless the interval has it from before.
+    /// The longest wait. Of an interval it is exact where the interval has the longest one of all, or one
+    /// only; otherwise no wait was longer than this.
     pub fn blocked_max(&self) -> Duration {
         Duration::from_nanos(self.blocked_max_ns)
     }
@@ -106,23 +107,40 @@ impl CallSite {
         }
     }
 
-    fn since(&self, earlier: &Self) -> Self {
+    /// What came after `earlier`, where no wait and no hold of any line was longer than so many nanoseconds.
+    fn since(&self, earlier: &Self, longest: Longest) -> Self {
         let contended = self.contended.saturating_sub(earlier.contended);
         let releases = self.releases.saturating_sub(earlier.releases);
+        let blocked_total_ns = self
+            .blocked_total_ns
+            .saturating_sub(earlier.blocked_total_ns);
+        let hold_total_ns = self.hold_total_ns.saturating_sub(earlier.hold_total_ns);
+        // One is not longer than all together.
+        let max = |later: u64, before: u64, count: u64, total: u64, longest: u64| match count {
+            0 => 0,
+            _ if later > before => later,
+            _ => later.min(total).min(longest),
+        };
         CallSite {
             acquisitions: self.acquisitions.saturating_sub(earlier.acquisitions),
             releases,
             contended,
-            blocked_total_ns: self
-                .blocked_total_ns
-                .saturating_sub(earlier.blocked_total_ns),
-            blocked_max_ns: if contended > 0 {
-                self.blocked_max_ns
-            } else {
-                0
-            },
-            hold_total_ns: self.hold_total_ns.saturating_sub(earlier.hold_total_ns),
-            hold_max_ns: if releases > 0 { self.hold_max_ns } else { 0 },
+            blocked_total_ns,
+            blocked_max_ns: max(
+                self.blocked_max_ns,
+                earlier.blocked_max_ns,
+                contended,
+                blocked_total_ns,
+                longest.blocked_ns,
+            ),
+            hold_total_ns,
+            hold_max_ns: max(
+                self.hold_max_ns,
+                earlier.hold_max_ns,
+                releases,
+                hold_total_ns,
+                longest.hold_ns,
+            ),
             blame_ns: self.blame_ns.saturating_sub(earlier.blame_ns),
             ..self.clone()
         }
@@ -158,12 +176,32 @@ pub(super) fn merge(a: &[CallSite], b: &[CallSite]) -> Vec<CallSite> {
     merged
 }
 
-pub(super) fn since(later: &[CallSite], earlier: &[CallSite]) -> Vec<CallSite> {
+/// The longest wait and hold of all lines.
+#[derive(Clone, Copy)]
+pub(super) struct Longest {
+    pub(super) blocked_ns: u64,
+    pub(super) hold_ns: u64,
+}
+
+impl Longest {
+    /// Nobody knows.
+    const UNKNOWN: Longest = Longest {
+        blocked_ns: u64::MAX,
+        hold_ns: u64::MAX,
+    };
+}
+
+/// The rows of an interval, in which of each mode nothing was longer than `longest` says.
+pub(super) fn since(
+    later: &[CallSite],
+    earlier: &[CallSite],
+    longest: impl Fn(Mode) -> Longest,
+) -> Vec<CallSite> {
     let mut interval: Vec<CallSite> = later
         .iter()
         .map(
             |site| match earlier.iter().find(|before| before.is_same(site)) {
-                Some(before) => site.since(before),
+                Some(before) => site.since(before, longest(site.mode)),
                 None => site.clone(),
             },
         )
@@ -172,12 +210,15 @@ pub(super) fn since(later: &[CallSite], earlier: &[CallSite]) -> Vec<CallSite> {
     // what the others have gained is older than the interval.
     for before in earlier.iter().filter(|before| !before.is_other()) {
         let after = later.iter().find(|after| after.is_same(before));
-        let lost = after.map_or_else(|| before.clone(), |after| before.since(after));
+        let lost = after.map_or_else(
+            || before.clone(),
+            |after| before.since(after, Longest::UNKNOWN),
+        );
         let is_others = |site: &&mut CallSite| site.is_other() && site.mode == before.mode;
         if let Some(others) = interval.iter_mut().find(is_others)
             && !lost.is_empty()
         {
-            *others = others.since(&lost);
+            *others = others.since(&lost, longest(others.mode));
         }
     }
     interval.retain(|site| !site.is_empty());

@@ -1,13 +1,13 @@
 //! [`Distribution`]: exact moments, extremes, and a histogram for the quantiles.
 
-use crate::histogram::{BUCKETS, bucket_of, middle, upper_bound};
+use crate::histogram::{BUCKETS, middle, upper_bound};
 use std::time::Duration;
 
 /// A distribution of durations.
 ///
 /// Count, sum, sum of squares, minimum and maximum are exact to the nanosecond, and add up exactly
 /// over threads and processes; so mean and standard deviation are exact up to the last rounding.
-/// Quantiles come from a histogram of eight buckets an octave and are at most 4.4 % off.
+/// Quantiles come from a histogram of eight buckets an octave and are at most 4.4 % off, and rounded to the nanosecond.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Distribution {
@@ -117,8 +117,8 @@ impl Distribution {
             seen >= rank
         });
         let ns = match bucket {
-            Some(&(bucket, _)) if bucket < BUCKETS - 1 => rounded(middle(bucket)),
-            _ => max,
+            Some(&(bucket, _)) => value_in(bucket),
+            None => max,
         };
         Some(Duration::from_nanos(ns.clamp(min, max)))
     }
@@ -147,29 +147,50 @@ impl Distribution {
         }
     }
 
+    /// No duration was longer: the upper bound of the last bucket, or the maximum where that is exact.
+    pub(crate) fn at_most_ns(&self) -> u64 {
+        let Some(&(bucket, _)) = self.buckets.last() else {
+            return 0;
+        };
+        rounded(upper_bound(bucket)).max(self.max_ns.unwrap_or(0))
+    }
+
     /// What came after `earlier`. Its minimum and maximum are exact where the interval moved the
-    /// lifetime's, else the bounds of its outermost buckets, within the lifetime's.
+    /// lifetime's, or has one duration only; else they stand for its outermost buckets, as quantiles do, and
+    /// are within the lifetime's, the mean between them.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         let buckets = combine(&self.buckets, &earlier.buckets, u64::saturating_sub);
         let lowest = buckets.first().map(|&(bucket, _)| bucket);
         let highest = buckets.last().map(|&(bucket, _)| bucket);
+        let (count, sum_ns) = (
+            self.count.saturating_sub(earlier.count),
+            self.sum_ns.saturating_sub(earlier.sum_ns),
+        );
+        // What is shorter than the mean, or as long, and what is longer, or as long.
+        let mean = |rounding: u128| {
+            let mean = (sum_ns + rounding) / u128::from(count.max(1));
+            u64::try_from(mean).unwrap_or(u64::MAX)
+        };
+        let (below, above) = (mean(0), mean(u128::from(count.saturating_sub(1))));
         let within = |ns: u64| match self.min_ns.zip(self.max_ns) {
-            Some((min, max)) => ns.clamp(min, max),
-            None => ns,
+            Some((min, max)) if min <= max => ns.clamp(min, max),
+            _ => ns,
         };
         let min_ns = match (lowest, self.min_ns) {
             (None, _) | (_, None) => None,
             (Some(_), min) if earlier.min_ns.is_none() || min < earlier.min_ns => min,
-            (Some(bucket), Some(_)) => Some(within(smallest_of(bucket))),
+            (Some(_), _) if count == 1 => Some(below),
+            (Some(bucket), Some(_)) => Some(within(value_in(bucket).min(below))),
         };
         let max_ns = match (highest, self.max_ns) {
             (None, _) | (_, None) => None,
             (Some(_), max) if max > earlier.max_ns => max,
-            (Some(bucket), Some(_)) => Some(within(rounded(upper_bound(bucket)))),
+            (Some(_), _) if count == 1 => Some(above),
+            (Some(bucket), Some(_)) => Some(within(value_in(bucket).max(above))),
         };
         Distribution {
-            count: self.count.saturating_sub(earlier.count),
-            sum_ns: self.sum_ns.saturating_sub(earlier.sum_ns),
+            count,
+            sum_ns,
             sum_of_squares_ns2: self
                 .sum_of_squares_ns2
                 .saturating_sub(earlier.sum_of_squares_ns2),
@@ -180,16 +201,14 @@ impl Distribution {
     }
 }
 
-/// The smallest whole number of nanoseconds in a bucket.
-fn smallest_of(bucket: usize) -> u64 {
-    let Some(below) = bucket.checked_sub(1) else {
-        return 0;
-    };
-    let mut ns = rounded(upper_bound(below).floor());
-    while bucket_of(ns) < bucket {
-        ns += 1;
+/// The whole number of nanoseconds that stands for a bucket, at most 4.4 % from any value in it. For the last
+/// one the largest: the caller knows what it was at most.
+fn value_in(bucket: usize) -> u64 {
+    if bucket < BUCKETS - 1 {
+        rounded(middle(bucket))
+    } else {
+        u64::MAX
     }
-    ns
 }
 
 fn combine(
@@ -256,6 +275,7 @@ mod decimal_string {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::histogram::bucket_of;
 
     fn of(values: &[u64]) -> Distribution {
         let one = |&ns: &u64| Distribution {
@@ -316,17 +336,56 @@ mod tests {
     }
 
     #[test]
-    fn since_has_the_extremes_of_the_interval_to_the_bucket() {
+    fn since_has_the_extremes_of_the_interval_within_the_stated_error() {
         let earlier = of(&[10, 5000]);
         let d = of(&[10, 5000, 200, 300]).since(&earlier);
         assert_eq!((d.count(), d.sum()), (2, Duration::from_nanos(500)));
         let (min, max) = (d.min().unwrap().as_nanos(), d.max().unwrap().as_nanos());
-        assert!((184..=200).contains(&min), "{min}");
-        assert!((300..=324).contains(&max), "{max}");
+        assert!((192..=208).contains(&min), "{min}");
+        assert!((287..=313).contains(&max), "{max}");
         let moved = of(&[10, 5000, 3, 9000]).since(&earlier);
         assert_eq!(moved.min(), Some(Duration::from_nanos(3)));
         assert_eq!(moved.max(), Some(Duration::from_nanos(9000)));
         assert_eq!(earlier.since(&earlier), Distribution::default());
+        let only = of(&[10, 5000, 777]).since(&earlier);
+        assert_eq!((only.min(), only.max()), (only.mean(), only.mean()));
+    }
+
+    #[test]
+    fn figures_of_an_interval_are_within_the_stated_error_at_any_magnitude() {
+        let near = |found: Option<Duration>, exact: u64, what: &str| {
+            let found = found.unwrap().as_nanos() as f64;
+            let exact = exact as f64;
+            // A duration is a whole number of nanoseconds.
+            let most = 0.0443 * exact + 0.5;
+            let error = (found - exact).abs();
+            assert!(error <= most, "{what}: {found}, not {exact}");
+        };
+        for exponent in 0..62 {
+            for odd in [0, 1, 3, 5, 7, 11] {
+                let low = (1u64 << exponent) + odd * (1 << exponent) / 13;
+                for high in [low, low + low / 40, low + low / 9, low.saturating_mul(2)] {
+                    let values = [low, low, high, high, high];
+                    // Whatever came before, longer and shorter ones among it.
+                    for before in [
+                        vec![],
+                        vec![0, 1, u64::MAX],
+                        vec![low / 3, high.saturating_mul(5)],
+                    ] {
+                        let earlier = of(&before);
+                        let d = of(&[&before[..], &values].concat()).since(&earlier);
+                        assert_eq!(d.count(), 5);
+                        near(d.min(), low, "min");
+                        near(d.max(), high, "max");
+                        near(d.quantile(0.0), low, "first");
+                        near(d.quantile(0.4), low, "p40");
+                        near(d.quantile(0.5), high, "p50");
+                        near(d.quantile(1.0), high, "last");
+                        assert!(d.min() <= d.max());
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! [`LockSnapshot`], [`ModeSnapshot`] and [`SleepSnapshot`]: one lock class in a snapshot.
 
 use super::blame::{self, Blame};
-use super::call_site::{self, CallSite};
+use super::call_site::{self, CallSite, Longest};
 #[cfg(feature = "serde")]
 use super::is_zero;
 use super::{Distribution, InFlightTotals, Location};
@@ -164,15 +164,26 @@ impl LockSnapshot {
     }
 
     pub(super) fn since(&self, earlier: &Self) -> Self {
+        let modes = [Mode::Write, Mode::Read, Mode::Upgradable]
+            .map(|mode| self.mode(mode).since(earlier.mode(mode)));
+        let longest = |mode: Mode| {
+            let of_mode = &modes[mode as usize];
+            Longest {
+                blocked_ns: of_mode.blocked.at_most_ns(),
+                hold_ns: of_mode.hold.at_most_ns(),
+            }
+        };
+        let call_sites = call_site::since(&self.call_sites, &earlier.call_sites, longest);
+        let [write, read, upgradable] = modes;
         LockSnapshot {
             unmatched: self.unmatched.saturating_sub(earlier.unmatched),
             clock_anomalies: self.clock_anomalies.saturating_sub(earlier.clock_anomalies),
-            write: self.write.since(&earlier.write),
-            read: self.read.since(&earlier.read),
-            upgradable: self.upgradable.since(&earlier.upgradable),
+            write,
+            read,
+            upgradable,
             nested: self.nested.saturating_sub(earlier.nested),
             sleep: self.sleep.since(&earlier.sleep),
-            call_sites: call_site::since(&self.call_sites, &earlier.call_sites),
+            call_sites,
             blame: blame::since(&self.blame, &earlier.blame),
             hand_over_ns: self.hand_over_ns.saturating_sub(earlier.hand_over_ns),
             unblamed: self.unblamed.saturating_sub(earlier.unblamed),

@@ -201,8 +201,8 @@ impl Snapshot {
 
     /// The interval from `earlier` to this snapshot of the same process: its own counts, sums,
     /// deviations and quantiles. A minimum or maximum is exact where the interval moved the
-    /// lifetime's; otherwise it is the bound of the outermost bucket that the interval filled, at
-    /// most 9 % away and never outside the lifetime's. [`instances`](LockSnapshot::instances) are
+    /// lifetime's, or has one duration only; otherwise it is at most 4.4 % off and never outside the
+    /// lifetime's. [`instances`](LockSnapshot::instances) are
     /// those at the end.
     #[must_use = "the interval is returned"]
     pub fn since(&self, earlier: &Snapshot) -> Snapshot {
