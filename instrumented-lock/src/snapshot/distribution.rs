@@ -363,7 +363,7 @@ mod tests {
         };
         for exponent in 0..62 {
             for odd in [0, 1, 3, 5, 7, 11] {
-                let low = (1u64 << exponent) + odd * (1 << exponent) / 13;
+                let low = (1u64 << exponent) + (1 << exponent) / 13 * odd;
                 for high in [low, low + low / 40, low + low / 9, low.saturating_mul(2)] {
                     let values = [low, low, high, high, high];
                     // Whatever came before, longer and shorter ones among it.
