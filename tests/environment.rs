@@ -48,6 +48,46 @@ fn off_and_sampling_come_from_the_environment() {
     assert!(child("1/1048576").contains("enabled true acquisitions 1000 exact false"));
 }
 
+/// Nothing panics where what is wrong cannot be said.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_first_use_goes_on_where_standard_error_cannot_be_written() {
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "child_counts_without_standard_error",
+            "--exact",
+            "--nocapture",
+            "--ignored",
+        ])
+        .env(registry::ENVIRONMENT_VARIABLE, "nonsense")
+        .stderr(full)
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success(), "{printed}");
+    assert!(
+        printed.contains("acquisitions 1, diagnostics 1"),
+        "{printed}"
+    );
+}
+
+#[test]
+#[ignore = "the child of `a_first_use_goes_on_where_standard_error_cannot_be_written`"]
+fn child_counts_without_standard_error() {
+    let lock = drop_in::Mutex::new(0);
+    *lock.lock() += 1;
+    let snapshot = registry::snapshot();
+    let acquisitions = snapshot.locks()[0].write().acquisitions();
+    println!(
+        "acquisitions {acquisitions}, diagnostics {}",
+        snapshot.diagnostics().len()
+    );
+}
+
 #[test]
 fn a_value_that_is_none_is_said_once_and_in_every_snapshot() {
     let said = stderr(&run_child("child_prints_what_is_recorded", "1/100"));

@@ -1,8 +1,12 @@
 //! What is recorded can be changed while the program runs, for all classes and for one. The tests
 //! take turns, since the settings are the whole process's.
 
-use instrumented_lock::{HoldTiming, Mode, Mutex, RwLock, instrumented, registry};
+use instrumented_lock::{
+    HoldTiming, InFlightState, Mode, Mutex, RwLock, RwLockUpgradableReadGuard as Up,
+    RwLockWriteGuard, instrumented, registry,
+};
 use instrumented_lock_tests::{figures, mock_clock};
+use std::thread;
 use std::time::Duration;
 
 static TURN: parking_lot::Mutex<()> = parking_lot::Mutex::new(());
@@ -189,4 +193,80 @@ fn exact_and_sampled_holds_of_one_class_add_up() {
     assert!((2700..3300).contains(&hold.count()), "{}", hold.count());
     assert_eq!(hold.mean(), Some(Duration::from_nanos(50)));
     assert_eq!(hold.std_dev(), Some(Duration::ZERO));
+}
+
+#[test]
+fn without_call_sites_no_conversion_has_a_line() {
+    #[instrumented]
+    struct Converted {
+        lock: RwLock<u32>,
+        own: RwLock<u32>,
+    }
+    let _turn = TURN.lock();
+    mock_clock();
+    let converted = Converted {
+        lock: RwLock::new(0),
+        own: RwLock::new(0),
+    };
+    let all =
+        |lock: &RwLock<u32>| {
+            let long = Duration::from_millis(1);
+            drop(RwLockWriteGuard::downgrade(lock.write()));
+            drop(RwLockWriteGuard::downgrade_to_upgradable(lock.write()));
+            drop(Up::downgrade(lock.upgradable_read()));
+            drop(Up::upgrade(lock.upgradable_read()));
+            drop(Up::try_upgrade(lock.upgradable_read()).ok());
+            drop(Up::try_upgrade_for(lock.upgradable_read(), long).ok());
+            Up::with_upgraded(&mut lock.upgradable_read(), |value| *value += 1);
+            // One that has to wait, and one that gives up.
+            let reader = lock.read();
+            assert!(Up::try_upgrade_for(lock.upgradable_read(), long).is_err());
+            assert!(Up::try_upgrade(lock.upgradable_read()).is_err());
+            thread::scope(|scope| {
+                let waits = scope.spawn(|| drop(Up::upgrade(lock.upgradable_read())));
+                while !registry::snapshot().in_flight().iter().any(|entry| {
+                    entry.state() == InFlightState::Waiting && entry.mode() == Mode::Write
+                }) {
+                    assert!(!waits.is_finished());
+                    thread::yield_now();
+                }
+                drop(reader);
+            });
+        };
+    let is_other = |name: &str| {
+        let lock = figures(name);
+        let write = lock.write();
+        assert!(write.acquisitions() >= 7 && write.contended() >= 1);
+        let others = lock
+            .call_sites()
+            .iter()
+            .filter(|site| site.is_other())
+            .count();
+        (others == lock.call_sites().len(), others)
+    };
+    registry::set_call_sites(false);
+    all(&converted.lock);
+    registry::set_call_sites(true);
+    assert_eq!(
+        is_other("Converted::lock"),
+        (true, 3),
+        "a row for each mode"
+    );
+    assert!(
+        figures("Converted::lock")
+            .blame()
+            .iter()
+            .all(|pair| pair.waiter().line() == 0)
+    );
+    let own = registry::classes();
+    let own = own
+        .iter()
+        .find(|class| class.name().ends_with("Converted::own"))
+        .unwrap();
+    own.set_call_sites(Some(false));
+    all(&converted.own);
+    assert_eq!(is_other("Converted::own"), (true, 3));
+    own.set_call_sites(None);
+    all(&converted.own);
+    assert!(!is_other("Converted::own").0);
 }

@@ -344,3 +344,110 @@ pub trait Instrumentable<C> {
 pub struct Declarations(pub &'static [&'static Declaration]);
 
 inventory::collect!(Declarations);
+
+#[cfg(all(test, feature = "stats"))]
+mod tests {
+    use super::*;
+    use crate::raw::RawMutex;
+    use crate::registry;
+    use std::process::Command;
+
+    static DECLARED: Declaration = Declaration::new("fast::declared", LockKind::Mutex, None);
+
+    inventory::submit! {
+        Declarations(&[&DECLARED])
+    }
+
+    fn use_one() -> &'static LockClass {
+        let raw = RawMutex::declared(&DECLARED, lock_api::RawMutex::INIT);
+        drop(lock_api::Mutex::from_raw(raw, ()).lock());
+        DECLARED.class.get().expect("it has been used")
+    }
+
+    /// Whether the fast path is taken, in a process in which nothing has been used before, as is counted on
+    /// whatever takes the counter away on this machine.
+    #[test]
+    #[ignore = "the child of `the_fast_path_is_taken_whatever_came_before_the_first_use`"]
+    fn child_takes_the_fast_path() {
+        match &*std::env::var("BEFORE").unwrap_or_default() {
+            "snapshot" => drop(registry::snapshot()),
+            "classes" => drop(registry::classes()),
+            "settings" => {
+                registry::set_enabled(false);
+                registry::set_enabled(true);
+                registry::set_call_sites(true);
+            }
+            "unordered" => clock::set_ordered(false),
+            "clock" => {
+                clock::set_ordered(true);
+                clock::set_ordered(false);
+            }
+            "budget" => drop(crate::budget::measure(|| ())),
+            "look" => drop(format!("{:?}", crate::drop_in::Mutex::new(0))),
+            "own settings" => {
+                let classes = registry::classes();
+                let class = classes.iter().find(|class| class.name() == DECLARED.name);
+                class
+                    .expect("it is declared")
+                    .set_hold_timing(Some(HoldTiming::EXACT));
+            }
+            _ => {}
+        }
+        assert!(!clock::is_scale_known());
+        let class = use_one();
+        // What is added up later, perhaps while another lock is held, does not wait for it.
+        assert!(clock::is_scale_known());
+        assert_eq!(class.state().is_exact(), clock::is_plain_counter());
+        for on in [false, true] {
+            registry::set_enabled(on);
+            assert_eq!(class.state().is_exact(), on && clock::is_plain_counter());
+        }
+        drop(registry::snapshot());
+        assert_eq!(use_one().state().is_exact(), clock::is_plain_counter());
+        let before = std::env::var("BEFORE").unwrap_or_default();
+        println!("{before}: plain counter {}", clock::is_plain_counter());
+    }
+
+    /// Whether the child says that the clock is the plain counter.
+    fn child(before: &str, environment: &str) -> bool {
+        let output = Command::new(std::env::current_exe().expect("it runs"))
+            .args([
+                "class::tests::child_takes_the_fast_path",
+                "--exact",
+                "--ignored",
+                "--nocapture",
+            ])
+            .env("BEFORE", before)
+            .env(registry::ENVIRONMENT_VARIABLE, environment)
+            .output()
+            .expect("it runs again");
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{before}: {printed}");
+        assert!(printed.contains("plain counter"), "{before}: {printed}");
+        printed.contains("plain counter true")
+    }
+
+    #[test]
+    fn the_fast_path_is_taken_whatever_came_before_the_first_use() {
+        let has_counter = child("nothing", "");
+        for before in [
+            "snapshot",
+            "classes",
+            "settings",
+            "clock",
+            "budget",
+            "look",
+            "own settings",
+        ] {
+            assert_eq!(child(before, ""), has_counter, "{before}");
+        }
+    }
+
+    #[test]
+    fn what_the_program_says_of_the_clock_counts_more_than_the_environment() {
+        assert!(!child("nothing", "ordered-clock"));
+        assert_eq!(child("unordered", "ordered-clock"), child("nothing", ""));
+        assert_eq!(child("clock", "ordered-clock"), child("nothing", ""));
+        assert!(!child("snapshot", "ordered-clock"));
+    }
+}

@@ -123,7 +123,7 @@ fn with<T>(f: impl FnOnce(&mut Settings, &Option<InvalidSetting>) -> T) -> T {
         let read = text.parse::<Settings>();
         let settings = *read.as_ref().unwrap_or(&Settings::default());
         if settings.ordered_clock {
-            clock::order(true);
+            clock::order_from_outside();
         }
         let error = read.err();
         if let Some(error) = &error {
