@@ -41,8 +41,8 @@ use std::convert::Infallible;
 use std::hint::cold_path;
 use std::marker::PhantomData;
 use std::panic::Location;
-use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::{mem, ptr};
 
 /// The raw mutex under [`Mutex`](crate::Mutex), and that of the outermost acquisition under
 /// [`ReentrantMutex`](crate::ReentrantMutex).
@@ -589,8 +589,8 @@ impl<R, K: Kinds> Instrumented<R, K> {
         };
         if hold.is_plain() && !self.class.is_watched() {
             let end = clock::counter_now();
+            let _ends = Ends(hold.record(), end);
             unlock(&self.raw, held.inner);
-            hold.record().finish(end);
             return;
         }
         cold_path();
@@ -629,10 +629,8 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let unused = self.tell_end(hold.record(), end, !brief::is_inside());
         // Before the unlock, which may take long: who comes meanwhile finds that the hold has ended.
         hold.record().finish(end);
+        let _gives_back = GivesBack(unused);
         unlock(&self.raw, inner);
-        if let Some(watch) = unused {
-            stats::give_back(watch);
-        }
     }
 
     /// Turns an acquisition into one of another mode without letting go of the lock: one hold ends
@@ -650,10 +648,18 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let hold = held
             .hold
             .and_then(|hold| self.succeed(hold, to, location, hold.end()));
-        Held {
-            inner: convert(&self.raw, held.inner),
-            hold,
-        }
+        let inner = self.or_ends(hold, || convert(&self.raw, held.inner));
+        Held { inner, hold }
+    }
+
+    /// Does `f` with the lock, which takes the guard's state. Where it unwinds it has let go of the lock before:
+    /// then the hold ends.
+    #[inline]
+    fn or_ends<T>(&self, hold: Option<Hold>, f: impl FnOnce() -> T) -> T {
+        let ends = hold.map(|hold| EndsUnwinding { lock: self, hold });
+        let done = f();
+        mem::forget(ends);
+        done
     }
 
     /// Ends a hold and starts one of another mode at `location`, both at `end`. For who has the lock
@@ -803,6 +809,43 @@ impl<R, K: Kinds> Instrumented<R, K> {
         }
         watch.unpin();
         None
+    }
+}
+
+/// A hold that ends when this is dropped, also where the unlock unwinds: it has let go of the lock then.
+struct Ends(&'static Record, u64);
+
+impl Drop for Ends {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.finish(self.1);
+    }
+}
+
+/// A watch that is given back when this is dropped, likewise.
+struct GivesBack(Option<&'static Watch>);
+
+impl Drop for GivesBack {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(watch) = self.0 {
+            stats::give_back(watch);
+        }
+    }
+}
+
+/// A hold that ends when this is dropped, which only unwinding does.
+struct EndsUnwinding<'a, R, K: Kinds> {
+    lock: &'a Instrumented<R, K>,
+    hold: Hold,
+}
+
+impl<R, K: Kinds> Drop for EndsUnwinding<'_, R, K> {
+    #[cold]
+    fn drop(&mut self) {
+        let (record, end) = (self.hold.record(), self.hold.end());
+        self.lock.tell_end(record, end, false);
+        record.finish(end);
     }
 }
 

@@ -172,7 +172,8 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
         };
         let start = hold.end();
         // SAFETY: `R` is held upgradably with the inner state.
-        let inner = match unsafe { self.raw.try_upgrade(held.inner) } {
+        let now = || unsafe { self.raw.try_upgrade(held.inner) };
+        let inner = match self.or_ends(held.hold, now) {
             Ok(inner) => {
                 self.note(Activity::Write, location);
                 let hold = self.succeed(hold, Activity::Write, location, start);
@@ -185,7 +186,8 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
             let upgraded = wait(&self.raw, inner).map_err(not_upgraded);
             return upgraded.map(Held::unobserved).map_err(Held::unobserved);
         }
-        match self.wait_to_upgrade(hold, location, start, |raw| wait(raw, inner)) {
+        let wait = || self.wait_to_upgrade(hold, location, start, |raw| wait(raw, inner));
+        match self.or_ends(Some(hold), wait) {
             Ok(held) => {
                 self.note(Activity::Write, location);
                 Ok(held)
@@ -280,7 +282,8 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
         let location = Location::caller();
         let start = guard.hold.map(Hold::end);
         // SAFETY: as for `unlock_shared`.
-        match unsafe { self.raw.try_upgrade(guard.inner) } {
+        let now = || unsafe { self.raw.try_upgrade(guard.inner) };
+        match self.or_ends(guard.hold, now) {
             Ok(inner) => {
                 self.note(Activity::Write, location);
                 let succeed = |(hold, start)| self.succeed(hold, Activity::Write, location, start);
