@@ -91,3 +91,45 @@ fn a_hundred_threads_lose_nothing_while_it_is_read() {
         )
     );
 }
+
+/// What 64 bits have no room for does not come out less than its parts.
+#[test]
+fn sums_do_not_wrap() {
+    let statistic = Statistic::new();
+    let mut expected = 0u128;
+    let mut last = Duration::ZERO;
+    for n in 0..200 {
+        for ns in [1 << 62, 5, u64::MAX - 1, 1 << (n % 64)] {
+            statistic.add(Duration::from_nanos(ns));
+            expected += u128::from(ns);
+            let distribution = statistic.distribution();
+            assert!(
+                distribution.sum() >= last,
+                "{:?} after {last:?}",
+                distribution.sum()
+            );
+            last = distribution.sum();
+        }
+    }
+    let distribution = statistic.distribution();
+    assert_eq!(distribution.sum().as_nanos(), expected);
+    assert_eq!(distribution.count(), 800);
+    let mean = distribution.mean().unwrap();
+    assert_eq!(mean.as_nanos(), (expected + 400) / 800);
+    assert!(distribution.min() <= Some(mean) && Some(mean) <= distribution.max());
+    assert!(distribution.std_dev_ns().unwrap().is_finite());
+    assert!(distribution.quantile(0.5) <= distribution.max());
+}
+
+#[test]
+fn sums_of_many_threads_do_not_wrap() {
+    let statistic = Statistic::new();
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..1000).for_each(|_| statistic.add(Duration::from_nanos(1 << 62))));
+        }
+    });
+    let distribution = statistic.distribution();
+    assert_eq!(distribution.sum().as_nanos(), 8000 << 62);
+    assert_eq!(distribution.mean(), Some(Duration::from_nanos(1 << 62)));
+}

@@ -474,6 +474,7 @@ const AT_FORK: Hooks = Hooks {
 
 /// The threads that the child does not have have ended.
 fn disown_others(mut logs: MutexGuard<'_, Logs>, own: &[&'static Page]) {
+    logs.collect_put_back();
     let is_own = |page: &Page| own.iter().any(|own| ptr::eq(*own, page));
     for page in logs.pages.clone() {
         // SAFETY: `AT_FORK.before` has locked it and forgotten the guard, on this thread.
