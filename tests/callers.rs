@@ -6,6 +6,11 @@
     clippy::items_after_statements,
     reason = "a test takes its turn before anything else"
 )]
+#![allow(
+    clippy::unnecessary_map_on_constructor,
+    clippy::unnecessary_literal_unwrap,
+    reason = "a method that is given away as a function is what this is about"
+)]
 
 use instrumented_lock::raw::Instrumented;
 use instrumented_lock::{
@@ -195,7 +200,7 @@ fn locks_that_are_created_through_a_pointer_are_of_an_unknown_line() {
     let of_lock_api: lock_api::Mutex<Instrumented<parking_lot::RawMutex>, u32> =
         lock_api::Mutex::new(0);
     let first = line!() + 1;
-    created.iter().for_each(|lock| *lock.lock() += 1);
+    created.iter().map(|lock| *lock.lock() += 1).for_each(drop);
     *default.lock() += 1;
     *map.entry(1).or_default().lock() += 1;
     *of_lock_api.lock() += 1;

@@ -5,7 +5,7 @@
 //! holds the lock while others wait, since several readers at a time are each blamed in full.
 
 use instrumented_lock::{
-    CallSite, InFlightState, LockSnapshot, RwLock, RwLockReadGuard,
+    Blame, CallSite, InFlightState, LockSnapshot, RwLock, RwLockReadGuard,
     RwLockUpgradableReadGuard as Up, RwLockWriteGuard as Write, instrumented, registry,
 };
 use instrumented_lock_tests::{figures, mock_clock};
@@ -179,7 +179,7 @@ fn check(lock: &LockSnapshot, what: &str) {
         blocked,
         "{what}: blame {blame:?}, hand-over {hand_over:?}"
     );
-    let pairs: Duration = lock.blame().iter().map(|pair| pair.total()).sum();
+    let pairs: Duration = lock.blame().iter().map(Blame::total).sum();
     assert_eq!(pairs, blame, "{what}");
     assert_eq!(lock.clock_anomalies(), 0, "{what}");
 }
@@ -282,16 +282,19 @@ fn an_upgrade_that_waits_for_a_reader_is_not_blamed_for_its_own_wait() {
             } else {
                 70 * MS
             };
-            assert_eq!(blamed(&after) - blamed(&before), expected, "{conversion:?}");
+            assert_eq!(blamed(&after), blamed(&before) + expected, "{conversion:?}");
 
-            let more = after.write().blocked().sum() - before.write().blocked().sum();
+            let (before, after) = (
+                before.write().blocked().sum(),
+                after.write().blocked().sum(),
+            );
             // Its own wait, and that of a writer for the reader and for it.
             let writer = if waits == Some(State::Write) {
                 120 * MS
             } else {
                 Duration::ZERO
             };
-            assert_eq!(more, 70 * MS + writer, "{case}");
+            assert_eq!(after, before + 70 * MS + writer, "{case}");
         }
     }
 }

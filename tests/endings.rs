@@ -2,6 +2,10 @@
 //! children of `fork` that do all of this again.
 
 #![cfg(unix)]
+#![allow(
+    clippy::items_after_statements,
+    reason = "a test takes its turn before anything else"
+)]
 
 use instrumented_lock::{Condvar, Mutex, ReentrantMutex, RwLock, instrumented, registry};
 use instrumented_lock_tests::figures;
@@ -113,9 +117,9 @@ fn destructors_of_thread_locals_use_locks_before_and_after_the_librarys_own() {
                 AFTER.with(|_| ());
             })
         });
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
     }
     let more = 102 * 3 * 64;
     assert_eq!(counts(), (before.0 + more, before.1 + more));
@@ -174,7 +178,7 @@ fn child_uses_locks_at_exit() {
             }
         });
     }
-    std::process::exit(if *lock.lock() < u64::MAX { 0 } else { 1 });
+    std::process::exit(i32::from(*lock.lock() == u64::MAX));
 }
 
 #[test]

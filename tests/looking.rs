@@ -1,5 +1,10 @@
 //! To look at a lock is not to use it: `Debug`, `is_locked` and serialisation leave every figure as it was.
 
+#![allow(
+    clippy::items_after_statements,
+    reason = "a test takes its turn before anything else"
+)]
+
 use instrumented_lock::raw::Instrumented;
 use instrumented_lock::{
     FairMutex, InFlightState, LockSnapshot, Mutex, RecursiveRwLock, ReentrantMutex, RwLock, budget,

@@ -268,6 +268,8 @@ fn one_condvar_serves_one_mutex_after_another() {
     }
 }
 
+type Wait<'a> = &'a dyn Fn(&mut MutexGuard<'_, u32>);
+
 #[test]
 fn waits_with_two_mutexes_at_a_time_panic() {
     const MESSAGE: &str = "attempted to use a condition variable with more than one mutex";
@@ -277,7 +279,7 @@ fn waits_with_two_mutexes_at_a_time_panic() {
         let timed = spawn_blocked(scope, || {
             condvar.wait_for(&mut mutex.lock(), LONG).timed_out()
         });
-        let waits: [&dyn Fn(&mut MutexGuard<'_, u32>); 5] = [
+        let waits: [Wait<'_>; 5] = [
             &|guard| condvar.wait(guard),
             &|guard| _ = condvar.wait_for(guard, MS),
             &|guard| _ = condvar.wait_until(guard, Instant::now() + MS),

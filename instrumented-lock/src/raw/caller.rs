@@ -76,14 +76,13 @@ pub(super) fn lets_go(
 #[cold]
 #[inline(never)]
 pub(super) fn may_ask_again(lock: usize, activity: Activity, line: Site) {
-    HERE.with(|here| {
-        here.push_again(Again {
-            lock,
-            activity,
-            line,
-            count: 1,
-        })
-    });
+    let again = Again {
+        lock,
+        activity,
+        line,
+        count: 1,
+    };
+    HERE.with(|here| here.push_again(again));
 }
 
 /// The reentrant mutex whose raw mutex is at this address is about to be acquired at `line`.
@@ -147,16 +146,13 @@ impl Here {
         let is_same =
             |top: &Again| (top.lock, top.activity, top.line) == (new.lock, new.activity, new.line);
         let top = depth.checked_sub(1).map(|top| &self.again[top % KEPT]);
-        match top.and_then(|top| Some((top, top.get().filter(is_same)?))) {
+        if let Some((top, known)) = top.and_then(|top| Some((top, top.get().filter(is_same)?))) {
             // Who unlocks fairly in a loop does not ask again.
-            Some((top, known)) => top.set(Some(Again {
-                count: known.count.saturating_add(1),
-                ..known
-            })),
-            None => {
-                self.again[depth % KEPT].set(Some(new));
-                self.depth.set(depth + 1);
-            }
+            let count = known.count.saturating_add(1);
+            top.set(Some(Again { count, ..known }));
+        } else {
+            self.again[depth % KEPT].set(Some(new));
+            self.depth.set(depth + 1);
         }
     }
 

@@ -30,7 +30,7 @@ fn seed() -> u64 {
     mix(SEED.fetch_add(STEP, Ordering::Relaxed)).max(1)
 }
 
-/// Makes neighbours differ in half of their bits: the last step of SplitMix64 (Steele, Lea and Flood, "Fast
+/// Makes neighbours differ in half of their bits: the last step of `SplitMix64` (Steele, Lea and Flood, "Fast
 /// splittable pseudorandom number generators", OOPSLA 2014).
 fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
