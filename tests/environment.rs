@@ -88,6 +88,28 @@ fn child_counts_without_standard_error() {
     );
 }
 
+/// A snapshot, or a look at a lock, is no use of one.
+#[test]
+fn the_mock_clock_is_not_too_late_after_a_snapshot() {
+    let said = stderr(&run_child("child_installs_the_mock_after_a_snapshot", ""));
+    assert!(said.contains("held 10ms"), "{said}");
+}
+
+#[test]
+#[ignore = "the child of `the_mock_clock_is_not_too_late_after_a_snapshot`"]
+fn child_installs_the_mock_after_a_snapshot() {
+    let lock = drop_in::Mutex::new(0);
+    let before = registry::snapshot();
+    assert!(registry::classes().is_empty() && format!("{lock:?} {before}").contains("data"));
+    assert!(!lock.is_locked());
+    let clock = instrumented_lock::clock::Mock::install().expect("no lock has been used");
+    let guard = lock.lock();
+    clock.advance_here(std::time::Duration::from_millis(10));
+    drop(guard);
+    let interval = registry::snapshot().since(&before);
+    eprintln!("held {:?}", interval.locks()[0].write().hold().sum());
+}
+
 #[test]
 fn a_value_that_is_none_is_said_once_and_in_every_snapshot() {
     let said = stderr(&run_child("child_prints_what_is_recorded", "1/100"));

@@ -176,8 +176,9 @@ fn lock(
 ) -> LockSnapshot {
     let still = class.stats.stand_still();
     let seen = logs.in_flight(class);
-    // After all that has been seen has begun or ended.
-    let now = clock::now();
+    // After all that has been seen has begun or ended. Where nothing has, the clock may not have been settled
+    // yet, and is not by a snapshot: a mock may still come.
+    let now = seen.entries.first().map_or(0, |_| clock::now());
     let mut of_activity = seen.waited.map(|waited| ModeInFlight {
         waited,
         ..ModeInFlight::default()
