@@ -1,11 +1,12 @@
-//! What `#[instrumented]` accepts and refuses, one rule a file. `TRYBUILD=overwrite` writes the
-//! expected messages anew; read the difference.
+//! What `#[instrumented]` refuses, one rule a folder. `TRYBUILD=overwrite` writes the expected messages
+//! anew; read the difference.
+//!
+//! Without a case that passes, one call of the compiler checks them all. What is accepted is in
+//! `ui_pass.rs`.
 
 #[test]
-fn attribute_each_rule_compiles_or_is_refused_as_expected() {
+fn attribute_each_rule_is_refused_as_expected() {
     let cases = trybuild::TestCases::new();
-    cases.pass("ui/pass/*.rs");
-    cases.pass("ui/pass/*/*.rs");
     cases.compile_fail("ui/fail/*.rs");
     cases.compile_fail("ui/fail/*/*.rs");
 }

@@ -73,6 +73,7 @@ fn local_items<'a, const N: usize>(text: &'a str) -> impl Fn() -> &'a str {
         lock: Mutex::new(N),
     };
     #[lock(allow(discarded_guard))]
+    #[allow(clippy::let_underscore_lock)]
     let _ = local.lock.lock();
     move || text
 }

@@ -11,7 +11,7 @@ struct Store<T> {
 
 fn is_send_and_sync<T: Send + Sync>() {}
 
-fn main() {
+pub(crate) fn main() {
     is_send_and_sync::<Store<String>>();
     let store = Arc::new(Store {
         log: Mutex::new(vec![1]),

@@ -1,5 +1,7 @@
 //! Nothing needs to be in scope, and anything may be.
 
+#![allow(clippy::default_trait_access, unreachable_pub, unused_imports)]
+
 use instrumented_lock::instrumented as _;
 
 mod no_prelude {

@@ -12,7 +12,7 @@ struct Store<T> {
     #[lock(rank = 7, allow(bad_rank))]
     meant: Mutex<T>,
     unranked: Mutex<T>,
-    #[cfg(all())]
+    #[cfg(any(unix, not(unix)))]
     #[lock(rank = 8)]
     either: Mutex<T>,
     #[cfg(any())]
@@ -24,7 +24,7 @@ struct Store<T> {
 #[instrumented(rank = 7)]
 static CONFIG: Mutex<u8> = Mutex::new(0);
 
-fn main() {
+pub(crate) fn main() {
     let store = Store::<u8>::default();
     *store.first.lock() += *store.last.read() + *store.meant.lock() + *store.unranked.lock();
     *CONFIG.lock() += *store.either.lock() + store.shards.len() as u8;

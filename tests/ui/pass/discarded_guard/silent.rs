@@ -46,7 +46,6 @@ impl Store {
     fn meant(&self) {
         drop(self.log.lock());
         let _ = self.log.lock().len();
-        let _ = self.log.try_lock();
         self.log.lock().push(1);
         self.index.write().clear();
         self.log.is_locked();
@@ -62,7 +61,7 @@ impl Store {
     }
 }
 
-fn main() {
+pub(crate) fn main() {
     let store = Store::default();
     store.kept();
     store.meant();

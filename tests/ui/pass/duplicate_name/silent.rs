@@ -10,7 +10,7 @@ struct Store {
     // Several locks of one field are numbered.
     #[lock(name = "duplicate.pair")]
     pair: (Mutex<u8>, Mutex<u8>),
-    #[cfg(all())]
+    #[cfg(any(unix, not(unix)))]
     #[lock(name = "duplicate.either")]
     either: Mutex<u8>,
     #[cfg(any())]
@@ -18,7 +18,7 @@ struct Store {
     either: Mutex<u16>,
 }
 
-fn main() {
+pub(crate) fn main() {
     let store = Store::default();
     *store.log.lock() += *store.meant.lock() + *store.pair.0.lock() + *store.pair.1.lock();
     *store.either.lock() += 1;

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock, Mutex as StdMutex};
 
 /// A path that ends in a lock's name, to our lock.
 mod sync {
-    pub use instrumented_lock::{Mutex, RwLock};
+    pub(crate) use instrumented_lock::{Mutex, RwLock};
 }
 
 #[instrumented]
@@ -37,7 +37,7 @@ static FOREIGN: std::sync::Mutex<u8> = std::sync::Mutex::new(0);
 #[instrumented]
 static LAZY: LazyLock<RwLock<u8>> = LazyLock::new(|| RwLock::new(0));
 
-fn main() {
+pub(crate) fn main() {
     let (store, mixed) = (Store::default(), Mixed::default());
     *store.own.lock() += *store.path.read() + *store.shared.lock();
     *store.allowed.lock().unwrap() += *store.imported.lock().unwrap();

@@ -72,7 +72,7 @@ impl Store {
     }
 }
 
-fn main() {
+pub(crate) fn main() {
     let store = Store::default();
     drop((
         store.dropped(),

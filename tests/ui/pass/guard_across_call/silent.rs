@@ -56,7 +56,7 @@ impl Store {
     }
 }
 
-fn main() {
+pub(crate) fn main() {
     let store = Store::default();
     store.append(1);
     store.scoped(2);

@@ -20,10 +20,17 @@ struct Store {
     meant: RwLock<AtomicU64>,
 }
 
-fn main() {
+pub(crate) fn main() {
     let store = Store::default();
     let _order = store.order.lock();
     store.count.fetch_add(1, Ordering::Relaxed);
-    store.meant.read().fetch_add(store.many.read().len() as u64, Ordering::Relaxed);
-    let _ = (store.shared.lock().clone(), store.pair.lock().1, &*store.file.lock());
+    store
+        .meant
+        .read()
+        .fetch_add(store.many.read().len() as u64, Ordering::Relaxed);
+    let _ = (
+        store.shared.lock().clone(),
+        store.pair.lock().1,
+        &*store.file.lock(),
+    );
 }

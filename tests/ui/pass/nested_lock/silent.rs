@@ -17,7 +17,7 @@ struct Store {
     meant: Mutex<Vec<Mutex<u8>>>,
 }
 
-fn main() {
+pub(crate) fn main() {
     let store = Store::default();
     let session = store.sessions.write().entry(1).or_default().clone();
     session.lock().push('a');

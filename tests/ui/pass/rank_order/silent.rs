@@ -84,7 +84,7 @@ impl<T: Copy> Generic<T> {
     }
 }
 
-fn main() {
+pub(crate) fn main() {
     let store = Store::default();
     store.index.write().push(1);
     store.right_way();

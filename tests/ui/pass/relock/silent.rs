@@ -197,7 +197,7 @@ impl Store {
     }
 
     fn conditional(&self) {
-        #[cfg(all())]
+        #[cfg(any(unix, not(unix)))]
         let log = self.log.lock();
         #[cfg(any())]
         let log = self.log.lock();
@@ -284,7 +284,7 @@ const fn constant() -> u8 {
     1
 }
 
-fn main() {
+pub(crate) fn main() {
     let store = Store::default();
     store.one_guard();
     store.dropped();

@@ -99,7 +99,7 @@ impl Store {
     }
 }
 
-fn main() {
+pub(crate) fn main() {
     let store = Store::default();
     store.in_a_let();
     store.may_borrow();

@@ -17,7 +17,7 @@ struct Transaction<'a> {
     meant: Option<MutexGuard<'a, u8>>,
 }
 
-fn main() {
+pub(crate) fn main() {
     let lock = RwLock::<u8>::new(0);
     let transaction = Transaction {
         log: Mutex::new(0),
@@ -30,5 +30,9 @@ fn main() {
     };
     (transaction.work)(transaction.log.lock());
     let _ = (transaction.visit)(transaction.lock.read());
-    let _ = (&transaction.drop, transaction.not_send, transaction.meant.is_some());
+    let _ = (
+        &transaction.drop,
+        transaction.not_send,
+        transaction.meant.is_some(),
+    );
 }

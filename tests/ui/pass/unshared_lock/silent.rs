@@ -17,7 +17,7 @@ struct Store {
     meant: Rc<Mutex<u8>>,
 }
 
-fn main() {
+pub(crate) fn main() {
     let store = Store::default();
     store.mine.borrow_mut().push(store.log.clone());
     let _ = (store.cells.lock().len(), store.table.read().is_some());

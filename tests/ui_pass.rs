@@ -1,0 +1,54 @@
+//! What `#[instrumented]` accepts, one rule a file, all in one crate: it compiles, and it runs. What has
+//! to be a crate of its own is beside it: `code.rs`, `strict_lints.rs` and `without_imports.rs`.
+
+#![allow(
+    clippy::all,
+    clippy::pedantic,
+    dead_code,
+    unused_assignments,
+    reason = "what is accepted need not be good style"
+)]
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+macro_rules! accepted {
+    ($($name:ident: $path:literal;)*) => {$(
+        #[path = $path]
+        mod $name;
+
+        #[test]
+        fn $name() {
+            within_a_minute($name::main);
+        }
+    )*};
+}
+
+/// What is accepted must not wait for itself.
+fn within_a_minute(run: fn()) {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        run();
+        sender.send(()).expect("somebody waits");
+    });
+    let ended = receiver.recv_timeout(Duration::from_secs(60));
+    ended.expect("it neither hangs nor panics");
+}
+
+accepted! {
+    bad_rank: "ui/pass/bad_rank/silent.rs";
+    discarded_guard: "ui/pass/discarded_guard/silent.rs";
+    duplicate_name: "ui/pass/duplicate_name/silent.rs";
+    foreign_lock: "ui/pass/foreign_lock/silent.rs";
+    guard_across_await: "ui/pass/guard_across_await/silent.rs";
+    guard_across_call: "ui/pass/guard_across_call/silent.rs";
+    lock_of_atomic: "ui/pass/lock_of_atomic/silent.rs";
+    nested_lock: "ui/pass/nested_lock/silent.rs";
+    rank_order: "ui/pass/rank_order/silent.rs";
+    relock: "ui/pass/relock/silent.rs";
+    scrutinee_guard: "ui/pass/scrutinee_guard/silent.rs";
+    stored_guard: "ui/pass/stored_guard/silent.rs";
+    unshared_lock: "ui/pass/unshared_lock/silent.rs";
+    unwind_and_send: "ui/pass/unwind_and_send.rs";
+}
