@@ -38,15 +38,22 @@ fn within_a_minute(run: fn()) {
 
 accepted! {
     bad_rank: "ui/pass/bad_rank/silent.rs";
+    discarded_guard_kept: "ui/pass/discarded_guard/kept.rs";
     discarded_guard: "ui/pass/discarded_guard/silent.rs";
     duplicate_name: "ui/pass/duplicate_name/silent.rs";
     foreign_lock: "ui/pass/foreign_lock/silent.rs";
+    guard_across_await_async_locks: "ui/pass/guard_across_await/async_locks.rs";
     guard_across_await: "ui/pass/guard_across_await/silent.rs";
     guard_across_call: "ui/pass/guard_across_call/silent.rs";
     lock_of_atomic: "ui/pass/lock_of_atomic/silent.rs";
     nested_lock: "ui/pass/nested_lock/silent.rs";
     rank_order: "ui/pass/rank_order/silent.rs";
+    relock_closures: "ui/pass/relock/closures.rs";
+    relock_more: "ui/pass/relock/more.rs";
+    relock_not_a_lock: "ui/pass/relock/not_a_lock.rs";
     relock: "ui/pass/relock/silent.rs";
+    relock_values: "ui/pass/relock/values.rs";
+    scrutinee_guard_needed: "ui/pass/scrutinee_guard/needed.rs";
     scrutinee_guard: "ui/pass/scrutinee_guard/silent.rs";
     stored_guard: "ui/pass/stored_guard/silent.rs";
     unshared_lock: "ui/pass/unshared_lock/silent.rs";

@@ -1,59 +1,163 @@
 //! Finds the lock mistakes in a function's body, by walking through it once as the program would:
-//! statement by statement, with the guards that are certainly alive.
+//! statement by statement, with the guards that are alive.
 //!
 //! What it cannot see it says nothing about. A lock is a field of `self`, a static, or a local
-//! binding that is visibly a lock; a guard is what such a lock's method returns, as long as it
-//! stays in the binding that it was put in, or as a temporary. Where branches meet, a guard is
-//! alive if it is in all of them that go on; a guard that moves leaves the view. Closures and
-//! `async` blocks are walked on their own: they run later, or never.
+//! binding that is visibly a lock; a guard is what such a lock's method returns. What an expression
+//! gives is a `Value`: a guard, a tuple with a guard in it, a lock under another name. Where branches
+//! meet, a guard is certain if it is alive in all of them that go on, and otherwise possible; only
+//! `guard_across_await` minds the possible ones. A guard that moves to where nobody can follow leaves
+//! the view. Closures that are known to run at once are walked where they stand, others and `async`
+//! blocks on their own: they run later, or never. Whether a field of `self` is a lock at all the
+//! compiler is asked in the end.
 //!
 //! `walker` is who walks, and what it knows at one point; `bind`, `scrutinee` and `report` look at
-//! that point; `walk` is the way from one to the next.
+//! that point; `walk`, `calls` and `flow` are the way from one to the next.
 
 mod bind;
+mod calls;
 mod chain;
 mod finding;
+mod flow;
 mod lock;
 mod loops;
 mod macros;
+mod methods;
 mod other_locks;
 mod place;
 mod report;
 mod scrutinee;
 mod state;
+mod value;
 mod walk;
 mod walker;
 
 use crate::rule::Rules;
-pub(crate) use finding::{Finding, Site, Unless};
+pub(crate) use finding::{Excuse, Finding, Site, Unless};
 pub(crate) use other_locks::{in_body, in_impl};
-use std::collections::HashSet;
-use syn::{Block, FnArg, PatType, Signature};
-pub(crate) use walker::Settings;
+pub(crate) use place::Asked;
+use std::collections::{HashMap, HashSet};
+use syn::visit::{self, Visit};
+use syn::{Block, ExprClosure, ExprReturn, FnArg, PatType, Safety, Signature, Stmt};
+use value::Value;
 use walker::Walker;
+pub(crate) use walker::{Returned, Settings, Summary};
 
 pub(crate) fn check(sig: &Signature, body: &Block, settings: Settings<'_>) -> Vec<Finding> {
     let mut walker = Walker::new(settings);
+    walker.state.is_unsafe = matches!(sig.safety, Safety::Unsafe(_));
     for argument in &sig.inputs {
         if let FnArg::Typed(PatType { pat, ty, .. }) = argument {
             walker.bind_argument(pat, ty);
         }
     }
-    walker.block(body);
+    walker.state.asks_of_statics = settings.is_asking && !has_inner_items(body);
+    let value = walker.block(body);
+    walker.consume(&value);
     walker.findings
 }
 
-/// Whether the body visibly takes a lock, and which methods of `self` it calls.
-pub(crate) fn locking(body: &Block, others: &HashSet<String>) -> (bool, HashSet<String>) {
-    let none = HashSet::new();
+/// Whether there are items in inner blocks, where a name may mean something else.
+fn has_inner_items(body: &Block) -> bool {
+    struct Items {
+        depth: usize,
+        found: bool,
+    }
+
+    impl Visit<'_> for Items {
+        fn visit_block(&mut self, block: &Block) {
+            self.depth += 1;
+            visit::visit_block(self, block);
+            self.depth -= 1;
+        }
+
+        fn visit_stmt(&mut self, stmt: &Stmt) {
+            // `lazy_static!` and its like.
+            let is_item = match stmt {
+                Stmt::Item(_) => true,
+                Stmt::Macro(stmt) => stmt.mac.path.segments.last().is_some_and(|name| {
+                    name.ident == "lazy_static" || name.ident == "thread_local"
+                }),
+                _ => false,
+            };
+            self.found |= is_item && self.depth > 1;
+            visit::visit_stmt(self, stmt);
+        }
+    }
+
+    let mut items = Items {
+        depth: 0,
+        found: false,
+    };
+    items.visit_block(body);
+    items.found
+}
+
+/// What a method does with locks, as its body shows.
+pub(crate) fn summary(body: &Block, others: &HashSet<String>) -> Summary {
     let settings = Settings {
         allowed: Rules::default(),
         denied: Rules::default(),
-        locking: &none,
+        locking: &HashSet::new(),
+        returning: &HashMap::new(),
+        own: None,
         others,
         is_poisoning: false,
+        is_asking: true,
     };
     let mut walker = Walker::new(settings);
-    walker.block(body);
-    (walker.has_locked, walker.calls)
+    let value = walker.block(body);
+    let (id, is_maybe) = match &value {
+        Value::Guard(id) => (Some(*id), false),
+        Value::Maybe(inner) => match &**inner {
+            Value::Guard(id) => (Some(*id), true),
+            _ => (None, true),
+        },
+        _ => (None, false),
+    };
+    if let Value::Lock(place) = &value
+        && place.text.starts_with("self.")
+        && place.key.is_some()
+        && !place.is_clone
+        && !returns(body)
+    {
+        return Summary {
+            has_locked: walker.has_locked,
+            calls: walker.calls,
+            returned: Some(Returned {
+                place: place.clone(),
+                mode: None,
+                is_maybe: false,
+            }),
+        };
+    }
+    let guard = id.and_then(|id| walker.state.guard(id)).cloned();
+    let guard = guard.filter(|guard| guard.place.key.is_some() && !returns(body));
+    let own = guard.filter(|guard| guard.place.text.starts_with("self."));
+    Summary {
+        has_locked: walker.has_locked,
+        calls: walker.calls,
+        returned: own.map(|guard| Returned {
+            place: guard.place,
+            mode: Some(guard.mode),
+            is_maybe,
+        }),
+    }
+}
+
+/// Whether it may return something else than it does in the end.
+fn returns(body: &Block) -> bool {
+    struct Returns(bool);
+
+    impl Visit<'_> for Returns {
+        fn visit_expr_return(&mut self, leave: &ExprReturn) {
+            self.0 = true;
+            visit::visit_expr_return(self, leave);
+        }
+
+        fn visit_expr_closure(&mut self, _: &ExprClosure) {}
+    }
+
+    let mut returns = Returns(false);
+    returns.visit_block(body);
+    returns.0
 }

@@ -2,16 +2,16 @@
 //! is emitted: the code as it is, without our attributes in it, and the findings.
 
 use crate::attr::{self, Options, Place, StrayPlace};
-use crate::body::{self, Finding, Settings};
+use crate::body::{self, Finding, Returned, Settings, Summary};
 use crate::library::Library;
 use crate::lint::{self, Findings};
 use crate::refusal::{self, Facts};
 use crate::rule::{Rule, Rules};
-use crate::{item_attrs, message};
-use proc_macro2::TokenStream;
+use crate::{item_attrs, message, types};
+use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use std::collections::{HashMap, HashSet};
-use syn::{Attribute, Block, ImplItem, ImplItemFn, Item, ItemFn, ItemImpl, Stmt};
+use syn::{Attribute, Block, ImplItem, ImplItemFn, Item, ItemFn, ItemImpl, ReturnType, Stmt};
 
 pub(crate) fn function(
     arguments: TokenStream,
@@ -30,16 +30,19 @@ pub(crate) fn function(
             allowed: options.allowed(),
             denied: options.denied(),
             locking: &HashSet::new(),
-            others: &body::in_body(&function.block),
+            returning: &HashMap::new(),
+            own: None,
+            others: &body::in_body(&function.block, true),
             is_poisoning: false,
+            is_asking: true,
         },
     );
     is_changed |= statements(&mut function.block, &mut errors);
-    let refused = [errors.tokens(), refusal::all(&findings, None)];
-    if refused.iter().any(|tokens| !tokens.is_empty()) {
+    let refused = refusal::in_body(&findings, &Library(options.path("crate")));
+    let refused: TokenStream = [errors.tokens(), refused].into_iter().collect();
+    if !refused.is_empty() {
         // A method has no room for other items beside it, its body has.
-        let refused = Item::Verbatim(refused.into_iter().collect());
-        function.block.stmts.insert(0, Stmt::Item(refused));
+        prepend(&mut function.block, refused);
         return function.into_token_stream();
     }
     if is_changed {
@@ -47,6 +50,10 @@ pub(crate) fn function(
     } else {
         tokens
     }
+}
+
+fn prepend(block: &mut Block, tokens: TokenStream) {
+    block.stmts.insert(0, Stmt::Item(Item::Verbatim(tokens)));
 }
 
 pub(crate) fn implementation(
@@ -59,34 +66,89 @@ pub(crate) fn implementation(
     let mut errors = Findings::default();
     lint::check_options(&options, &mut errors);
     let mut is_changed = strays(&mut item.attrs, Place::Impl, &mut errors);
-    let others = body::in_impl(&item);
+    let others = body::in_impl(&item, true);
     let mut of_methods = Vec::new();
     for method in methods(&mut item) {
         let own = of_method(method, &mut errors);
         is_changed |= own.is_some();
         of_methods.push(own.unwrap_or_else(|| Options::new(Place::Function)));
     }
-    let locking = if of_methods.iter().chain([&options]).any(asks_for_calls) {
-        locking(&mut item, &of_methods, &others)
-    } else {
-        HashSet::new()
+    let asks_for_calls = |options: &Options| options.denied().has(Rule::GuardAcrossCall);
+    let needs_all = of_methods.iter().chain([&options]).any(asks_for_calls);
+    let summaries = methods(&mut item)
+        .filter(|method| needs_all || may_return_guard(&method.sig.output))
+        .filter(|method| !method.attrs.iter().any(|attr| attr.path().is_ident("cfg")))
+        .map(|method| {
+            let name = method.sig.ident.to_string();
+            (name, body::summary(&method.block, &others))
+        })
+        .collect();
+    let seen = Seen {
+        locking: locking(&summaries, &mut item, &of_methods),
+        returning: summaries
+            .into_iter()
+            .filter_map(|(name, summary)| Some((name, summary.returned?)))
+            .collect(),
+        own: types::last_segment(&mut item.self_ty).map(|segment| segment.ident.to_string()),
+        others,
     };
-    let mut findings = Vec::new();
-    for (method, own) in methods(&mut item).zip(&of_methods) {
-        findings.extend(in_method(method, own, &options, (&locking, &others)));
-        is_changed |= statements(&mut method.block, &mut errors);
-    }
     let library = Library(options.path("crate"));
-    let refused = [
-        errors.tokens(),
-        refusal::all(&findings, Facts::of(&item, &library).as_ref()),
-    ];
+    let facts = Facts::of(&item, &library);
+    let mut beside = TokenStream::new();
+    for (method, own) in methods(&mut item).zip(&of_methods) {
+        let findings = in_method(method, own, &options, &seen);
+        is_changed |= statements(&mut method.block, &mut errors);
+        let (of_type, of_body) = findings
+            .into_iter()
+            .partition::<Vec<_>, _>(|finding| facts.is_some() && !finding.is_about_a_static());
+        if let Some(facts) = &facts {
+            beside.extend(refusal::beside(&of_type, facts));
+        }
+        let refused = refusal::in_body(&of_body, &library);
+        if !refused.is_empty() {
+            prepend(&mut method.block, refused);
+            is_changed = true;
+        }
+    }
+    let errors = errors.tokens();
     let item = if is_changed {
         item.into_token_stream()
     } else {
         tokens
     };
-    quote!(#item #(#refused)*)
+    quote!(#item #errors #beside)
+}
+
+/// Whether a method may return a guard or a lock, by the name of its type; to look at all bodies
+/// twice would take its time.
+fn may_return_guard(output: &ReturnType) -> bool {
+    fn has(tokens: TokenStream) -> bool {
+        tokens.into_iter().any(|token| match token {
+            TokenTree::Ident(ident) => {
+                let name = ident.to_string();
+                name.ends_with("Guard")
+                    || name.starts_with("Deref")
+                    || name == "Mutex"
+                    || name == "RwLock"
+            }
+            TokenTree::Group(group) => has(group.stream()),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+        })
+    }
+
+    has(output.to_token_stream())
+}
+
+/// What the methods of an `impl` say about each other.
+struct Seen {
+    /// Those that take a lock.
+    locking: HashSet<String>,
+    /// Those that return a guard or a lock.
+    returning: HashMap<String, Returned>,
+    /// The name of the type.
+    own: Option<String>,
+    /// What looks like a lock and is none of ours.
+    others: HashSet<String>,
 }
 
 fn methods(item: &mut ItemImpl) -> impl Iterator<Item = &mut ImplItemFn> {
@@ -113,48 +175,47 @@ fn of_method(method: &mut ImplItemFn, errors: &mut Findings) -> Option<Options> 
     Some(options)
 }
 
-fn in_method(
-    method: &ImplItemFn,
-    own: &Options,
-    around: &Options,
-    (locking, others): (&HashSet<String>, &HashSet<String>),
-) -> Vec<Finding> {
+fn in_method(method: &ImplItemFn, own: &Options, around: &Options, seen: &Seen) -> Vec<Finding> {
     // What is said on the method counts more than what is said around it.
     let merged = |of_impl: Rules, opposite: Rules, own: Rules| of_impl.without(opposite).union(own);
     let settings = Settings {
         allowed: merged(around.allowed(), own.denied(), own.allowed()),
         denied: merged(around.denied(), own.allowed(), own.denied()),
-        locking,
-        others,
+        locking: &seen.locking,
+        returning: &seen.returning,
+        own: seen.own.as_deref(),
+        others: &seen.others,
         is_poisoning: false,
+        is_asking: true,
     };
-    body::check(&method.sig, &method.block, settings)
-}
-
-fn asks_for_calls(options: &Options) -> bool {
-    options.denied().has(Rule::GuardAcrossCall)
+    let mut findings = body::check(&method.sig, &method.block, settings);
+    let cfgs = method
+        .attrs
+        .iter()
+        .filter(|attr| attr.path().is_ident("cfg"));
+    for finding in &mut findings {
+        finding.cfgs.extend(cfgs.clone().cloned());
+    }
+    findings
 }
 
 /// The methods that take a lock, say that they do, or call one that does.
 fn locking(
+    summaries: &HashMap<String, Summary>,
     item: &mut ItemImpl,
     of_methods: &[Options],
-    others: &HashSet<String>,
 ) -> HashSet<String> {
-    let mut calls = HashMap::new();
-    let mut locking = HashSet::new();
+    let taking = summaries.iter().filter(|(_, summary)| summary.has_locked);
+    let mut locking: HashSet<_> = taking.map(|(name, _)| name.clone()).collect();
     for (method, options) in methods(item).zip(of_methods) {
-        let name = method.sig.ident.to_string();
-        let (has_locked, called) = body::locking(&method.block, others);
-        if has_locked || options.has("locks") {
-            locking.insert(name.clone());
+        if options.has("locks") {
+            locking.insert(method.sig.ident.to_string());
         }
-        calls.insert(name, called);
     }
     loop {
         let before = locking.len();
-        for (name, called) in &calls {
-            if !called.is_disjoint(&locking) {
+        for (name, summary) in summaries {
+            if !summary.calls.is_disjoint(&locking) {
                 locking.insert(name.clone());
             }
         }

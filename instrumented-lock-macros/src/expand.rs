@@ -158,8 +158,8 @@ fn cfgs(item: &Item) -> Vec<&Attribute> {
         .collect()
 }
 
-/// What the checks of an annotated `impl` have to know of the fields: the ranks, and which locks
-/// may be taken twice. Not for types with type parameters, where no such check can run.
+/// What the checks of an annotated `impl` have to know of the fields: the ranks. Not for types with
+/// type parameters, where no such check can run.
 fn facts(input: &Input, library: &Library) -> TokenStream {
     let Item::Struct(item) = &input.item else {
         return TokenStream::new();
@@ -191,18 +191,15 @@ fn facts(input: &Input, library: &Library) -> TokenStream {
 }
 
 fn fact(field: &Field, library: &Library) -> Option<TokenStream> {
-    let kind = field.locks.first()?.kind;
-    let is_recursive = matches!(kind, "ReentrantMutex" | "RecursiveRwLock");
-    if field.rank.is_none() && !is_recursive {
-        return None;
-    }
+    field.locks.first()?;
+    field.rank?;
     let span = Span::mixed_site();
     let (name, rank, library) = (fact_name(&field.name), rank(field, span), library.at(span));
-    let (cfgs, kind) = (&field.cfgs, Ident::new(kind, span));
+    let cfgs = &field.cfgs;
     Some(quote_spanned! {span=>
         #(#cfgs)*
         pub(crate) const #name: #library::__private::FieldFacts =
-            #library::__private::FieldFacts::new(#library::__private::LockKind::#kind, #rank);
+            #library::__private::FieldFacts::new(#rank);
     })
 }
 

@@ -1,12 +1,12 @@
 //! The rules for bodies, run over the sources of other crates: how `tests/lints_over_crates` looks
 //! for false alarms. Every function and method is walked as if it were annotated.
 
-use crate::body::{self, Settings, Unless};
+use crate::body::{self, Returned, Settings, Unless};
 use crate::rule::Rules;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
-use syn::{Block, ImplItemFn, ItemFn, ItemImpl, Signature, TraitItemFn};
+use syn::{Block, ImplItem, ImplItemFn, ItemFn, ItemImpl, Signature, TraitItemFn};
 
 #[test]
 #[ignore = "needs sources, in the directory that LINTS_OVER names"]
@@ -26,6 +26,7 @@ fn lints_over_crates_print_what_they_find() {
             file,
             is_poisoning,
             others: HashSet::new(),
+            returning: HashMap::new(),
             bodies: 0,
             locking: 0,
             findings: 0,
@@ -68,6 +69,7 @@ struct Scan<'a> {
     is_poisoning: bool,
     /// Of the `impl` or the function.
     others: HashSet<String>,
+    returning: HashMap<String, Returned>,
     bodies: usize,
     locking: usize,
     findings: usize,
@@ -76,13 +78,17 @@ struct Scan<'a> {
 impl Scan<'_> {
     fn check(&mut self, sig: &Signature, body: &Block) {
         self.bodies += 1;
-        self.locking += usize::from(body::locking(body, &self.others).0);
+        self.locking += usize::from(body::summary(body, &self.others).has_locked);
         let settings = Settings {
             allowed: Rules::default(),
             denied: Rules::default(),
             locking: &HashSet::new(),
+            returning: &self.returning,
+            own: None,
             others: &self.others,
             is_poisoning: self.is_poisoning,
+            // There is no compiler: names have to do.
+            is_asking: false,
         };
         for finding in body::check(sig, body, settings) {
             // Nothing here has a rank.
@@ -98,12 +104,21 @@ impl Scan<'_> {
 
 impl Visit<'_> for Scan<'_> {
     fn visit_item_fn(&mut self, function: &ItemFn) {
-        self.others = body::in_body(&function.block);
+        self.others = body::in_body(&function.block, false);
+        self.returning.clear();
         self.check(&function.sig, &function.block);
     }
 
     fn visit_item_impl(&mut self, item: &ItemImpl) {
-        self.others = body::in_impl(item);
+        self.others = body::in_impl(item, false);
+        self.returning = HashMap::new();
+        for part in &item.items {
+            if let ImplItem::Fn(method) = part
+                && let Some(guard) = body::summary(&method.block, &self.others).returned
+            {
+                self.returning.insert(method.sig.ident.to_string(), guard);
+            }
+        }
         visit::visit_item_impl(self, item);
     }
 
@@ -113,7 +128,7 @@ impl Visit<'_> for Scan<'_> {
 
     fn visit_trait_item_fn(&mut self, method: &TraitItemFn) {
         if let Some(body) = &method.default {
-            self.others = body::in_body(body);
+            self.others = body::in_body(body, false);
             self.check(&method.sig, body);
         }
     }

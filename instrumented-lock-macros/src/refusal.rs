@@ -5,10 +5,10 @@
 //! called whose expansion is wrong; so the error stands at the culprit, in a macro that is called
 //! where the guard was taken: one mistake, one error, two places.
 
-use crate::body::{Finding, Site, Unless};
+use crate::body::{Asked, Excuse, Finding, Site, Unless};
 use crate::library::{Library, fact_name};
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::visit_mut::VisitMut;
 use syn::{Attribute, ItemImpl, Lifetime, Type};
 
@@ -50,40 +50,95 @@ impl VisitMut for Static {
     }
 }
 
-/// The errors for the findings, as items.
-pub(crate) fn all(findings: &[Finding], facts: Option<&Facts>) -> TokenStream {
-    findings
-        .iter()
-        .filter_map(|finding| one(finding, facts))
-        .collect()
+/// The errors for findings in methods of a type that can be asked, as items beside the `impl`.
+pub(crate) fn beside(findings: &[Finding], facts: &Facts) -> TokenStream {
+    let errors = findings.iter().map(|finding| {
+        let Some(unless) = &finding.unless else {
+            return certain(finding);
+        };
+        conditional(finding, &facts.cfgs, &condition(unless, facts))
+    });
+    errors.collect()
 }
 
-fn one(finding: &Finding, facts: Option<&Facts>) -> Option<TokenStream> {
+/// The errors for findings in a body, as statements in it: there `self` and statics are known, whatever
+/// the type is. Ranks cannot be compared there.
+pub(crate) fn in_body(findings: &[Finding], library: &Library) -> TokenStream {
+    let errors = findings.iter().map(|finding| match &finding.unless {
+        None => certain(finding),
+        Some(Unless::Ordered { .. }) => TokenStream::new(),
+        Some(Unless::NoLock { place, excuse }) if place.is_static && !place.names_a_type() => {
+            let library = library.at(Span::mixed_site());
+            let condition = is_refused(&quote!(()), place, *excuse, &library);
+            conditional(finding, &[], &condition)
+        }
+        Some(Unless::NoLock { place, excuse }) => judged(finding, place, *excuse, library),
+    });
+    errors.collect()
+}
+
+/// A constant that cannot be evaluated if the condition holds.
+fn conditional(finding: &Finding, cfgs: &[Attribute], condition: &TokenStream) -> TokenStream {
     let message = &finding.message;
-    let condition = match (&finding.unless, facts) {
-        (Some(Unless::Ordered { .. }), None) => return None,
-        (Some(unless), Some(facts)) => Some((condition(unless, facts), facts)),
-        _ => None,
-    };
-    let inner = Span::mixed_site();
-    let error = if condition.is_none() {
-        quote_spanned!(inner=> ::core::compile_error! { #message })
-    } else {
-        // Not the message itself: braces in it would count.
-        quote_spanned!(inner=> ::core::panic!("{}", #message))
-    };
+    // Not the message itself: braces in it would count.
+    let error = quote_spanned!(Span::mixed_site()=> ::core::panic!("{}", #message));
+    let error = placed(finding, error);
+    let cfgs = cfgs.iter().chain(&finding.cfgs);
+    quote!(#(#cfgs)* const _: () = { #condition { #error } };)
+}
+
+fn certain(finding: &Finding) -> TokenStream {
+    let (message, cfgs) = (&finding.message, &finding.cfgs);
+    let error = quote_spanned!(Span::mixed_site()=> ::core::compile_error! { #message });
+    let error = placed(finding, error);
+    quote!(#(#cfgs)* const _: () = { #error };)
+}
+
+fn placed(finding: &Finding, error: TokenStream) -> TokenStream {
     let error = at(finding.at, error);
-    let error = match finding.first {
+    match finding.first {
         Some(first) => called_from(first, &error),
         None => error,
-    };
-    Some(match condition {
-        None => quote!(const _: () = { #error };),
-        Some((condition, facts)) => {
-            let cfgs = &facts.cfgs;
-            quote!(#(#cfgs)* const _: () = { #condition { #error } };)
-        }
-    })
+    }
+}
+
+/// Asks by the type of the answer, in a closure that nobody calls: an error that stands in code of a
+/// type with type parameters, where constants come too late.
+fn judged(finding: &Finding, place: &Asked, excuse: Excuse, library: &Library) -> TokenStream {
+    let (message, cfgs) = (&finding.message, &finding.cfgs);
+    let inner = Span::mixed_site();
+    let library = library.at(inner);
+    let mut excused = vec!["NoLock"];
+    match excuse {
+        Excuse::None => {}
+        Excuse::Relock => excused.push("ReentrantLock"),
+        Excuse::ReadAgain => excused.extend(["ReentrantLock", "RecursiveLock"]),
+    }
+    let excused = excused.iter().map(|name| Ident::new(name, inner));
+    let answer = answer(&place.expr, place.is_element, &library);
+    let judge = placed(finding, quote_spanned!(inner=> judge(#answer)));
+    quote_spanned! {inner=>
+        #(#cfgs)*
+        let _ = || {
+            #[diagnostic::on_unimplemented(message = #message, label = "here")]
+            trait Excused {}
+            #(
+                #[diagnostic::do_not_recommend]
+                impl Excused for #library::__private::probe::#excused {}
+            )*
+            fn judge<A: Excused>(_: A) {}
+            #judge
+        };
+    }
+}
+
+fn answer(expr: &TokenStream, is_element: bool, library: &TokenStream) -> TokenStream {
+    let inner = Span::mixed_site();
+    if is_element {
+        quote_spanned!(inner=> #library::__private::answer!(element of #expr))
+    } else {
+        quote_spanned!(inner=> #library::__private::answer!(#expr))
+    }
 }
 
 /// A macro that is called at `first` and expands to `error`.
@@ -101,33 +156,57 @@ fn called_from(first: Site, error: &TokenStream) -> TokenStream {
 fn condition(unless: &Unless, facts: &Facts) -> TokenStream {
     let Facts { ty, library, .. } = facts;
     let inner = Span::mixed_site();
-    let (fields, excuse) = match unless {
-        Unless::Reentrant {
-            field,
-            for_reading_only,
-        } => {
-            let name = fact_name(field);
-            let excuse = quote!(<#ty>::#name.may_relock(#for_reading_only));
-            (vec![name], excuse)
+    match unless {
+        Unless::NoLock { place, excuse } => {
+            is_refused(&ty.to_token_stream(), place, *excuse, library)
         }
         Unless::Ordered { held, taken } => {
             let (first, second) = (fact_name(held), fact_name(taken));
             let excuse = quote!(<#ty>::#first.comes_before(<#ty>::#second));
-            let mut names = vec![first, second];
-            names.dedup();
-            (names, excuse)
+            let mut fields = vec![first, second];
+            fields.dedup();
+            // A constant of the type itself goes before one of a trait: where the field is not
+            // annotated, or the annotation has nothing to say, the trait's is found.
+            quote_spanned! {inner=>
+                #[allow(dead_code, non_upper_case_globals)]
+                trait Unknown {
+                    #(const #fields: #library::__private::FieldFacts =
+                        #library::__private::FieldFacts::UNKNOWN;)*
+                }
+                impl<T: ?Sized> Unknown for T {}
+                if !#excuse
+            }
         }
+    }
+}
+
+/// `if` there is a lock at the place of a value of type `ty`, and no kind of lock that excuses it.
+fn is_refused(
+    ty: &TokenStream,
+    place: &Asked,
+    excuse: Excuse,
+    library: &TokenStream,
+) -> TokenStream {
+    let inner = Span::mixed_site();
+    let this = Ident::new("this", inner);
+    let (argument, expr) = if place.is_static {
+        (Ident::new("_", inner), place.expr.clone())
+    } else {
+        let expr = place.beginning_with(&this.clone().into());
+        (this, expr)
     };
-    // A constant of the type itself goes before one of a trait: where the field is not annotated,
-    // or the annotation has nothing to say, the trait's is found.
+    let answer = answer(&expr, place.is_element, library);
+    let excuse = match excuse {
+        Excuse::None => "None",
+        Excuse::Relock => "Relock",
+        Excuse::ReadAgain => "ReadAgain",
+    };
+    let excuse = Ident::new(excuse, inner);
     quote_spanned! {inner=>
-        #[allow(dead_code, non_upper_case_globals)]
-        trait Unknown {
-            #(const #fields: #library::__private::FieldFacts =
-                #library::__private::FieldFacts::UNKNOWN;)*
-        }
-        impl<T: ?Sized> Unknown for T {}
-        if !#excuse
+        if #library::__private::probe::is_refused(
+            |#argument: &mut #ty| #answer,
+            #library::__private::probe::Excuse::#excuse,
+        )
     }
 }
 

@@ -1,34 +1,28 @@
 //! What generated code may name. Not public API.
 
+pub use crate::__answer as answer;
 pub use crate::__declare_classes as declare_classes;
 pub use crate::class::{Declaration, Declarations, DeclaredClass, Instrumentable, Unclassed};
 pub use crate::lock_kind::LockKind;
 pub use inventory;
 
+#[path = "probe.rs"]
+pub mod probe;
+
 /// What is known of the lock in a field, for the checks that `#[instrumented]` on an `impl` leaves
 /// to the compiler: a macro does not see the type that the `impl` is for.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldFacts {
-    kind: LockKind,
     rank: Option<u32>,
 }
 
 impl FieldFacts {
-    /// The field is not annotated, or an ordinary lock without a rank.
-    pub const UNKNOWN: Self = Self::new(LockKind::Unknown, None);
+    /// The field is not annotated, or has no rank.
+    pub const UNKNOWN: Self = Self::new(None);
 
     /// What the annotation of the field says.
-    pub const fn new(kind: LockKind, rank: Option<u32>) -> Self {
-        FieldFacts { kind, rank }
-    }
-
-    /// Whether a thread may take the lock again while it holds it.
-    pub const fn may_relock(self, for_reading_only: bool) -> bool {
-        match self.kind {
-            LockKind::ReentrantMutex => true,
-            LockKind::RecursiveRwLock => for_reading_only,
-            _ => false,
-        }
+    pub const fn new(rank: Option<u32>) -> Self {
+        FieldFacts { rank }
     }
 
     /// Whether a thread that holds this lock may take `next`.

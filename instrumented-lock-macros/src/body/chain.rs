@@ -1,46 +1,8 @@
-//! What becomes of a guard in the expression that takes it.
+//! What patterns and calls of associated functions do with guards.
 
-use super::lock::{self, Acquire, bare, names_of};
+use super::lock::{bare, names_of};
 use super::place::Mode;
-use super::state::State;
-use syn::{Expr, ExprCall, Pat, PatIdent, UnOp};
-
-/// An expression whose value is a guard.
-pub(super) struct Acquired<'a> {
-    pub(super) acquire: Acquire<'a>,
-    /// Still inside the `Option` or `Result` that the method returned.
-    pub(super) is_wrapped: bool,
-}
-
-/// `self.a.lock()`, `self.a.try_lock().unwrap()`, `self.a.try_lock()?`. What `self.a.lock().unwrap()`
-/// gives is not known, unless locks are poisoning ones: it may be the data that is unwrapped.
-pub(super) fn acquired<'a>(
-    expr: &'a Expr,
-    state: &State,
-    is_poisoning: bool,
-) -> Option<Acquired<'a>> {
-    if let Some(acquire) = lock::acquire(expr, state) {
-        let is_wrapped = acquire.is_try || is_poisoning;
-        return Some(Acquired {
-            acquire,
-            is_wrapped,
-        });
-    }
-    let (inner, is_wrapped) = match bare(expr) {
-        Expr::Try(inner) => (&*inner.expr, false),
-        Expr::MethodCall(call) => match &*call.method.to_string() {
-            "unwrap" | "expect" | "unwrap_or_else" => (&*call.receiver, false),
-            "ok" | "map_err" => (&*call.receiver, true),
-            _ => return None,
-        },
-        _ => return None,
-    };
-    let inner = acquired(inner, state, is_poisoning)?;
-    inner.is_wrapped.then_some(Acquired {
-        is_wrapped,
-        ..inner
-    })
-}
+use syn::{Expr, ExprCall, Ident, Pat, PatIdent, UnOp};
 
 /// `&mut *self.a.lock()`: in a `let`, the guard lives as long as the variable.
 pub(super) fn extended(expr: &Expr) -> Option<&Expr> {
@@ -59,20 +21,36 @@ pub(super) fn extended(expr: &Expr) -> Option<&Expr> {
     }
 }
 
-/// `MutexGuard::map(guard, ...)`, `RwLockWriteGuard::downgrade(guard)`: the guard, and how it holds
-/// the lock from then on, if that changes.
-pub(super) fn transformed(expr: &Expr) -> Option<(&Expr, Option<Mode>)> {
-    let Expr::Call(call) = bare(expr) else {
-        return None;
-    };
-    let mode = match &*associated(call)? {
-        "map" => None,
-        "downgrade" => Some(Mode::Read),
-        "downgrade_to_upgradable" => Some(Mode::Upgradable),
-        "upgrade" => Some(Mode::Write),
+/// Whether the expression is a place: a pattern moves out of it only what it binds.
+pub(super) fn is_place(expr: &Expr) -> bool {
+    match bare(expr) {
+        Expr::Path(_) => true,
+        Expr::Field(field) => is_place(&field.base),
+        Expr::Index(index) => is_place(&index.expr),
+        Expr::Unary(inner) => matches!(inner.op, UnOp::Deref(_)),
+        _ => false,
+    }
+}
+
+/// What a function of a guard type makes of a guard.
+pub(super) enum Transformed {
+    /// A guard, which holds the lock in another way from then on, if any is given.
+    Guard(Option<Mode>),
+    /// A `Result`, both sides of which are guards.
+    Either,
+}
+
+/// `MutexGuard::map(guard, ...)`, `RwLockWriteGuard::downgrade(guard)`.
+pub(super) fn transformed(call: &ExprCall) -> Option<Transformed> {
+    let function = associated(call)?;
+    Some(match function.as_str() {
+        "map" => Transformed::Guard(None),
+        "downgrade" => Transformed::Guard(Some(Mode::Read)),
+        "downgrade_to_upgradable" => Transformed::Guard(Some(Mode::Upgradable)),
+        "upgrade" => Transformed::Guard(Some(Mode::Write)),
+        "try_map" | "try_upgrade" => Transformed::Either,
         _ => return None,
-    };
-    Some((call.args.first()?, mode))
+    })
 }
 
 /// `MutexGuard::unlocked(&mut guard, || ...)`: the guard's name and what runs without it.
@@ -97,6 +75,90 @@ fn associated(call: &ExprCall) -> Option<String> {
     names.next()?.ends_with("Guard").then_some(function)
 }
 
+/// What a call makes of its arguments, if it keeps them.
+#[derive(PartialEq, Eq)]
+pub(super) enum Constructor {
+    /// `Some` and `Ok`.
+    Wrapping,
+    /// `Box::new`, `State::Locked`.
+    Other,
+}
+
+pub(super) fn constructor(function: &Expr) -> Option<Constructor> {
+    let mut names = names_of(function);
+    let name = names.next()?;
+    match name.as_str() {
+        "Some" | "Ok" => Some(Constructor::Wrapping),
+        "new" => {
+            let ty = names.next()?;
+            let keeps = [
+                "Box",
+                "Rc",
+                "Arc",
+                "RefCell",
+                "Cell",
+                "Mutex",
+                "ManuallyDrop",
+            ];
+            keeps.contains(&ty.as_str()).then_some(Constructor::Other)
+        }
+        name => name
+            .starts_with(char::is_uppercase)
+            .then_some(Constructor::Other),
+    }
+}
+
+/// `Vec::new()` and its like: what is put into it is known.
+pub(super) fn is_new_list(call: &ExprCall) -> bool {
+    let mut names = names_of(&call.func);
+    let is_made = names
+        .next()
+        .is_some_and(|name| matches!(name.as_str(), "new" | "with_capacity" | "default"));
+    is_made
+        && names.next().is_some_and(|ty| {
+            matches!(
+                ty.as_str(),
+                "Vec" | "VecDeque" | "HashMap" | "BTreeMap" | "SmallVec"
+            )
+        })
+}
+
+/// A function that runs the closures that it is given before it returns.
+pub(super) fn runs_at_once(function: &Expr) -> bool {
+    let mut names = names_of(function);
+    let Some(name) = names.next() else {
+        return false;
+    };
+    let module = match name.as_str() {
+        "catch_unwind" | "AssertUnwindSafe" | "block_in_place" => return true,
+        "scope" => "thread",
+        "from_fn" => "array",
+        "measure" => "budget",
+        "map" | "and_then" | "unwrap_or_else" | "map_or" => "Option",
+        _ => return false,
+    };
+    names.next().is_some_and(|name| name == module)
+}
+
+/// `mem::forget` and its like.
+pub(super) fn forgets(function: &Expr) -> bool {
+    let mut names = names_of(function);
+    match names.next().as_deref() {
+        Some("forget") => names.next().is_none_or(|module| module == "mem"),
+        Some("leak") => names.next().is_some_and(|ty| ty.ends_with("Guard")),
+        _ => false,
+    }
+}
+
+/// `iter::repeat_with` and its like.
+pub(super) fn iterates(function: &Expr) -> bool {
+    let mut names = names_of(function);
+    let is_known = names
+        .next()
+        .is_some_and(|name| matches!(name.as_str(), "repeat_with" | "from_fn" | "once_with"));
+    is_known && names.next().is_some_and(|module| module == "iter")
+}
+
 /// The name of a local variable.
 pub(super) fn local(expr: &Expr) -> Option<String> {
     match bare(expr) {
@@ -107,28 +169,70 @@ pub(super) fn local(expr: &Expr) -> Option<String> {
 
 /// A pattern that is one name.
 pub(super) fn name(pat: &Pat) -> Option<String> {
-    match pat {
-        Pat::Type(inner) => name(&inner.pat),
-        Pat::Paren(inner) => name(&inner.pat),
+    match bare_pattern(pat) {
         Pat::Ident(PatIdent {
             by_ref: None,
             subpat: None,
             ident,
             ..
-        }) => Some(ident.to_string()),
+        }) if is_variable(ident) => Some(ident.to_string()),
         _ => None,
     }
 }
 
-/// The name in `Some(name)` and `Ok(name)`.
-pub(super) fn unwrapped_name(pat: &Pat) -> Option<String> {
-    let Pat::TupleStruct(pat) = pat else {
-        return None;
-    };
-    let last = pat.path.segments.last()?;
-    let is_success = last.ident == "Some" || last.ident == "Ok";
-    match pat.elems.first() {
-        Some(inner) if is_success && pat.elems.len() == 1 => name(inner),
-        _ => None,
+/// `None` and other constants begin with a capital.
+pub(super) fn is_variable(name: &Ident) -> bool {
+    !name.to_string().starts_with(char::is_uppercase)
+}
+
+/// Without types and parentheses.
+pub(super) fn bare_pattern(pat: &Pat) -> &Pat {
+    match pat {
+        Pat::Type(inner) => bare_pattern(&inner.pat),
+        Pat::Paren(inner) => bare_pattern(&inner.pat),
+        pat => pat,
     }
+}
+
+pub(super) fn is_wild(pat: &Pat) -> bool {
+    matches!(bare_pattern(pat), Pat::Wild(_))
+}
+
+/// `ref name`.
+pub(super) fn is_by_ref(pat: &Pat) -> bool {
+    matches!(bare_pattern(pat), Pat::Ident(name) if name.by_ref.is_some())
+}
+
+/// Whether the pattern names anything.
+pub(super) fn names_anything(pat: &Pat) -> bool {
+    use syn::visit::Visit;
+
+    struct Names(bool);
+
+    impl Visit<'_> for Names {
+        fn visit_pat_ident(&mut self, pat: &PatIdent) {
+            self.0 |= is_variable(&pat.ident);
+        }
+    }
+
+    let mut names = Names(false);
+    names.visit_pat(pat);
+    names.0
+}
+
+/// Whether the pattern refers to anything in what it matches.
+pub(super) fn refers(pat: &Pat) -> bool {
+    use syn::visit::Visit;
+
+    struct References(bool);
+
+    impl Visit<'_> for References {
+        fn visit_pat_ident(&mut self, pat: &PatIdent) {
+            self.0 |= pat.by_ref.is_some() || pat.subpat.is_some();
+        }
+    }
+
+    let mut references = References(false);
+    references.visit_pat(pat);
+    references.0
 }

@@ -1,8 +1,9 @@
 //! A mistake in a body, and the places in the source that it is about.
 
+use super::place::Asked;
 use proc_macro2::Span;
 use quote::ToTokens;
-use syn::{Expr, ExprMethodCall};
+use syn::{Attribute, Expr, ExprMethodCall};
 
 /// A place in the source.
 #[derive(Clone, Copy)]
@@ -44,6 +45,12 @@ impl Site {
     pub(crate) fn line(self) -> usize {
         self.start.start().line
     }
+
+    /// Lines and columns of the two ends.
+    pub(super) fn position(self) -> [usize; 4] {
+        let (start, end) = (self.start.start(), self.end.end());
+        [start.line, start.column, end.line, end.column]
+    }
 }
 
 /// A mistake.
@@ -52,16 +59,36 @@ pub(crate) struct Finding {
     /// Where the guard was taken that is in the way.
     pub(crate) first: Option<Site>,
     pub(crate) message: String,
+    /// What only the compiler can know.
     pub(crate) unless: Option<Unless>,
+    /// The conditions under which the code is there at all.
+    pub(crate) cfgs: Vec<Attribute>,
 }
 
-/// What would excuse a finding, and only the compiler can know.
+impl Finding {
+    /// Only in the body is it known which one that is.
+    pub(crate) fn is_about_a_static(&self) -> bool {
+        match &self.unless {
+            Some(Unless::NoLock { place, .. }) => place.is_static,
+            _ => false,
+        }
+    }
+}
+
+/// What would excuse a finding.
 pub(crate) enum Unless {
-    /// The field of `self` is a lock that one thread may take twice.
-    Reentrant {
-        field: String,
-        for_reading_only: bool,
-    },
+    /// There is no lock at that place of a `Self`, or one whose kind makes it right.
+    NoLock { place: Asked, excuse: Excuse },
     /// The ranks of two fields of `self` rise, or they have none.
     Ordered { held: String, taken: String },
+}
+
+/// The kinds of locks with which it is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Excuse {
+    None,
+    /// Its holder may take it again.
+    Relock,
+    /// A reader may read it again.
+    ReadAgain,
 }

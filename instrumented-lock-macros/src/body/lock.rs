@@ -1,10 +1,12 @@
 //! Recognizes locks and the methods that take them.
 
-use super::place::{Mode, Place};
-use super::state::{Binding, State};
+use super::place::{Asked, Mode, Place};
+use super::state::State;
+use super::value::Value;
 use crate::types;
-use quote::ToTokens as _;
-use syn::{Expr, ExprMethodCall, Lit, Member, Type, UnOp};
+use proc_macro2::TokenStream;
+use quote::{ToTokens as _, quote};
+use syn::{Expr, ExprCall, ExprMethodCall, Lit, Member, Type, UnOp};
 
 /// A call that takes a lock.
 pub(super) struct Acquire<'a> {
@@ -12,19 +14,37 @@ pub(super) struct Acquire<'a> {
     pub(super) mode: Mode,
     /// Does not wait: returns an `Option`, or, of std's locks, a `Result`.
     pub(super) is_try: bool,
-    pub(super) call: &'a ExprMethodCall,
+    pub(super) call: Call<'a>,
+}
+
+/// `lock.read()`, or `RwLock::read(&lock)`.
+#[derive(Clone, Copy)]
+pub(super) enum Call<'a> {
+    Method(&'a ExprMethodCall),
+    Function(&'a ExprCall),
 }
 
 /// `self.index.lock()` and its like.
 pub(super) fn acquire<'a>(expr: &'a Expr, state: &State) -> Option<Acquire<'a>> {
-    let Expr::MethodCall(call) = bare(expr) else {
-        return None;
+    let (name, arguments, lock, call) = match bare(expr) {
+        Expr::MethodCall(call) if call.turbofish.is_none() => {
+            let name = call.method.to_string();
+            (name, call.args.len(), &*call.receiver, Call::Method(call))
+        }
+        Expr::Call(call) => {
+            let mut names = names_of(&call.func);
+            let name = names.next()?;
+            let is_lock = names.next().is_some_and(|ty| is_lock_name(&ty));
+            let lock = call.args.first().filter(|_| is_lock)?;
+            (name, call.args.len() - 1, lock, Call::Function(call))
+        }
+        _ => return None,
     };
-    let (mode, is_try, arguments) = method(&call.method.to_string())?;
-    if call.args.len() != arguments || call.turbofish.is_some() {
+    let (mode, is_try, expected) = method(&name)?;
+    if arguments != expected {
         return None;
     }
-    let place = place(&call.receiver, state)?;
+    let place = path(lock, state).filter(|place| !place.is_whole())?;
     Some(Acquire {
         place,
         mode,
@@ -63,40 +83,52 @@ pub(super) fn bare(expr: &Expr) -> &Expr {
     }
 }
 
-/// The lock that an expression names, unless it is nothing that can be one.
-pub(super) fn place(expr: &Expr, state: &State) -> Option<Place> {
-    let place = path(expr, state)?;
+/// Whether its name says that it is no lock of ours: std's streams may be locked twice, its files
+/// and raw locks have no guards.
+pub(super) fn is_called_otherwise(place: &Place) -> bool {
     let last = place.text.rsplit(['.', ':']).next().unwrap_or_default();
     let last = last.to_lowercase();
-    // std's streams may be locked twice, its files and raw locks have no guards.
-    let is_other = ["stdin", "stdout", "stderr", "raw"]
+    ["stdin", "stdout", "stderr", "raw"]
         .iter()
         .any(|name| last.contains(name))
         || last == "file"
-        || last.ends_with("_file");
-    (place.text != "self" && !is_other).then_some(place)
+        || last.ends_with("_file")
 }
 
-fn path(expr: &Expr, state: &State) -> Option<Place> {
+/// The lock, or what has locks in it, that an expression names.
+pub(super) fn path(expr: &Expr, state: &State) -> Option<Place> {
     match bare(expr) {
         Expr::Path(path) if path.qself.is_none() => named(&path.path, state),
-        Expr::Reference(inner) => self::path(&inner.expr, state),
-        Expr::Unary(inner) if matches!(inner.op, UnOp::Deref(_)) => self::path(&inner.expr, state),
+        Expr::Reference(inner) => path(&inner.expr, state),
+        Expr::Unary(inner) if matches!(inner.op, UnOp::Deref(_)) => {
+            let place = path(&inner.expr, state)?;
+            // Of a raw pointer the compiler cannot be asked without more ado.
+            (!state.is_unsafe || place.asked.is_none()).then(|| {
+                place.asked_as(|asked| {
+                    let star = inner.op;
+                    quote!((#star #asked))
+                })
+            })
+        }
         Expr::Field(field) => {
-            let base = self::path(&field.base, state)?;
+            let base = path(&field.base, state).filter(|base| !base.is_clone)?;
+            if let Some(asked) = &base.asked
+                && (asked.is_element || state.is_unsafe && !asked.is_whole)
+            {
+                // Of an element the compiler is asked as a whole; and it may be one of a union.
+                return None;
+            }
             let member = match &field.member {
                 Member::Named(name) => syn::ext::IdentExt::unraw(name).to_string(),
                 Member::Unnamed(index) => index.index.to_string(),
             };
-            let is_own = base.text == "self";
-            Some(Place {
-                text: format!("{}.{member}", base.text),
-                key: base.key.map(|key| format!("{key}.{member}")),
-                field: is_own.then_some(member),
-            })
+            Some(base.field(&member, &field.member))
         }
         Expr::Index(index) => {
-            let base = self::path(&index.expr, state)?;
+            let base = path(&index.expr, state)?;
+            if base.asked.as_ref().is_some_and(|asked| asked.is_element) {
+                return None;
+            }
             let literal = match bare(&index.index) {
                 Expr::Lit(literal) => match &literal.lit {
                     Lit::Int(literal) => Some(literal.base10_digits().to_owned()),
@@ -104,17 +136,116 @@ fn path(expr: &Expr, state: &State) -> Option<Place> {
                 },
                 _ => None,
             };
-            let shown = literal.as_deref().unwrap_or("..");
-            Some(Place {
-                text: format!("{}[{shown}]", base.text),
-                key: base
-                    .key
-                    .zip(literal)
-                    .map(|(key, literal)| format!("{key}[{literal}]")),
-                field: base.field,
-            })
+            Some(base.element(literal.as_deref()))
+        }
+        Expr::MethodCall(call) if call.turbofish.is_none() => {
+            let name = call.method.to_string();
+            if let Some(place) = state.lending.get(&name)
+                && call.args.is_empty()
+                && path(&call.receiver, state)?.text == "self"
+            {
+                return Some(place.clone());
+            }
+            match (name.as_str(), call.args.len()) {
+                ("clone", 0) => path(&call.receiver, state).map(|place| Place {
+                    is_clone: true,
+                    ..place
+                }),
+                ("as_ref" | "deref", 0) => path(&call.receiver, state),
+                ("get_or_init", 1) => path(&call.receiver, state).map(Place::in_a_once),
+                ("unwrap", 0) | ("expect", 1) => match bare(&call.receiver) {
+                    Expr::MethodCall(get) if get.method == "get" && get.args.is_empty() => {
+                        path(&get.receiver, state).map(Place::in_a_once)
+                    }
+                    _ => None,
+                },
+                _ => None,
+            }
+        }
+        Expr::Call(call) => {
+            let mut names = names_of(&call.func);
+            let function = names.next()?;
+            let is_handle = match (function.as_str(), names.next()?.as_str()) {
+                ("clone", "Arc" | "Rc") => true,
+                ("force", ty) => ty.starts_with("Lazy"),
+                _ => false,
+            };
+            path(call.args.first().filter(|_| is_handle)?, state)
         }
         _ => None,
+    }
+}
+
+impl Place {
+    fn asked_as(self, change: impl FnOnce(TokenStream) -> TokenStream) -> Self {
+        let asked = self.asked.map(|asked| {
+            if asked.is_element {
+                // The question goes through references anyway.
+                return asked;
+            }
+            Asked {
+                expr: change(asked.expr),
+                ..asked
+            }
+        });
+        Place { asked, ..self }
+    }
+
+    /// A field of it.
+    pub(super) fn field(self, name: &str, member: &Member) -> Self {
+        let is_own = self.text == "self";
+        let place = self.asked_as(|asked| quote!(#asked.#member));
+        Place {
+            text: format!("{}.{name}", place.text),
+            key: place.key.map(|key| format!("{key}.{name}")),
+            field: is_own.then(|| name.to_owned()),
+            is_clone: false,
+            asked: place.asked.map(|asked| Asked {
+                is_whole: false,
+                ..asked
+            }),
+        }
+    }
+
+    /// An element of it, by a literal index or by any other.
+    pub(super) fn element(self, literal: Option<&str>) -> Self {
+        let shown = literal.unwrap_or("..");
+        Place {
+            text: format!("{}[{shown}]", self.text),
+            key: self
+                .key
+                .zip(literal)
+                .map(|(key, literal)| format!("{key}[{literal}]")),
+            field: self.field,
+            is_clone: false,
+            asked: self.asked.map(|asked| Asked {
+                is_element: true,
+                is_whole: false,
+                ..asked
+            }),
+        }
+    }
+
+    /// What is in a `OnceLock`: that leads to it by a method only, of a static to a lock most likely.
+    fn in_a_once(self) -> Self {
+        let asked = self.asked.filter(|asked| !asked.is_static);
+        Place { asked, ..self }
+    }
+
+    /// A variable of type `Self`.
+    pub(super) fn whole(text: String, key: String, expr: TokenStream) -> Self {
+        Place {
+            text,
+            key: Some(key),
+            field: None,
+            is_clone: false,
+            asked: Some(Asked {
+                expr,
+                is_element: false,
+                is_whole: true,
+                is_static: false,
+            }),
+        }
     }
 }
 
@@ -123,25 +254,34 @@ fn named(path: &syn::Path, state: &State) -> Option<Place> {
     let name = path.segments.last()?.ident.to_string();
     if let Some(single) = path.get_ident() {
         match state.binding(&single.to_string()) {
-            Some(Binding::Lock(place)) => return Some(place.clone()),
+            Some(super::state::Binding::Is(Value::Lock(place))) => return Some(place.clone()),
             Some(_) => return None,
             None => {}
         }
     }
     let is_plain = path.segments.iter().all(|part| part.arguments.is_none());
-    if name != "self" && !(is_plain && is_shouted(&name)) {
-        return None;
-    }
     let text = path.to_token_stream().to_string().replace(' ', "");
-    Some(Place {
+    if name == "self" {
+        return Some(Place::whole(text.clone(), text, path.to_token_stream()));
+    }
+    // One that is `static mut` could only be asked about in an `unsafe` block.
+    let is_known = !(state.is_unsafe && state.asks_of_statics);
+    (is_plain && is_shouted(&name) && is_known).then(|| Place {
         key: Some(text.clone()),
         text,
         field: None,
+        is_clone: false,
+        asked: state.asks_of_statics.then(|| Asked {
+            expr: path.to_token_stream(),
+            is_element: false,
+            is_whole: false,
+            is_static: true,
+        }),
     })
 }
 
 /// A static's name.
-fn is_shouted(name: &str) -> bool {
+pub(super) fn is_shouted(name: &str) -> bool {
     let is_letter = |letter: char| letter.is_uppercase();
     let fits = |letter: char| letter.is_uppercase() || letter.is_numeric() || letter == '_';
     name.len() > 1 && name.chars().all(fits) && name.chars().any(is_letter)
@@ -150,28 +290,53 @@ fn is_shouted(name: &str) -> bool {
 /// A lock that only its own type makes reentrant is none of ours.
 const PLAIN_LOCKS: [&str; 3] = ["Mutex", "RwLock", "FairMutex"];
 
+/// What leads to the lock inside.
+const HANDLES: [&str; 11] = [
+    "Arc",
+    "Rc",
+    "Box",
+    "Pin",
+    "LazyLock",
+    "LazyCell",
+    "Lazy",
+    "OnceLock",
+    "OnceCell",
+    "CachePadded",
+    "ManuallyDrop",
+];
+
+fn is_lock_name(name: &str) -> bool {
+    PLAIN_LOCKS.contains(&name)
+}
+
 /// Whether a local of this type is a lock, or a handle of one.
 pub(super) fn is_lock_type(ty: &Type) -> bool {
+    leads_to(ty, &|name| is_lock_name(name))
+}
+
+/// Whether a local is of type `Self`, or refers to it.
+pub(super) fn is_self_type(ty: &Type, own: Option<&str>) -> bool {
+    leads_to(ty, &|name| name == "Self" || own == Some(name))
+}
+
+fn leads_to(ty: &Type, is_it: &dyn Fn(&str) -> bool) -> bool {
     match ty {
-        Type::Reference(reference) => is_lock_type(&reference.elem),
-        Type::Paren(paren) => is_lock_type(&paren.elem),
-        Type::Group(group) => is_lock_type(&group.elem),
+        Type::Reference(reference) => leads_to(&reference.elem, is_it),
+        Type::Paren(paren) => leads_to(&paren.elem, is_it),
+        Type::Group(group) => leads_to(&group.elem, is_it),
         Type::Path(path) => {
             let mut ty = Type::Path(path.clone());
             let Some(segment) = types::last_segment(&mut ty) else {
                 return false;
             };
-            let is_handle = ["Arc", "Rc", "Box"]
-                .iter()
-                .any(|name| segment.ident == name);
-            if is_handle {
+            if HANDLES.iter().any(|name| segment.ident == name) {
                 let inner = types::type_arguments(segment);
                 inner
                     .into_iter()
                     .next()
-                    .is_some_and(|inner| is_lock_type(inner))
+                    .is_some_and(|inner| leads_to(inner, is_it))
             } else {
-                PLAIN_LOCKS.iter().any(|name| segment.ident == name)
+                is_it(&segment.ident.to_string())
             }
         }
         _ => false,
@@ -200,23 +365,5 @@ pub(super) fn makes_lock(expr: &Expr) -> bool {
     match ty.as_str() {
         "Arc" | "Rc" | "Box" => function == "new" && call.args.first().is_some_and(makes_lock),
         ty => PLAIN_LOCKS.contains(&ty) && ["new", "default", "from"].contains(&&*function),
-    }
-}
-
-/// `&self.index`, `Arc::clone(&self.index)`: an expression that is a lock which has a name already.
-pub(super) fn alias(expr: &Expr, state: &State) -> Option<Place> {
-    match bare(expr) {
-        Expr::Reference(inner) => path(&inner.expr, state),
-        Expr::Call(call) => {
-            let Expr::Path(function) = bare(&call.func) else {
-                return None;
-            };
-            let names: Vec<_> = function.path.segments.iter().rev().take(2).collect();
-            let is_clone = names.len() == 2 && names[0].ident == "clone" && names[1].ident == "Arc";
-            let argument = call.args.first().filter(|_| is_clone)?;
-            path(argument, state)
-        }
-        other @ Expr::Path(_) => place(other, state),
-        _ => None,
     }
 }

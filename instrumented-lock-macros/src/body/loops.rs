@@ -1,6 +1,7 @@
 //! What `break` and `continue` lead to, and what is known there.
 
 use super::state::State;
+use super::value::Value;
 use syn::{Label, Lifetime};
 
 /// The loops and labelled blocks around one point, the innermost last.
@@ -18,8 +19,8 @@ struct Target {
 /// What holds on all the ways out of a loop, or on to its next turn.
 #[derive(Default)]
 pub(super) struct Paths {
-    pub(super) breaks: Option<State>,
-    pub(super) continues: Option<State>,
+    pub(super) breaks: Vec<(State, Value)>,
+    pub(super) continues: Vec<State>,
 }
 
 impl Loops {
@@ -38,22 +39,28 @@ impl Loops {
         innermost.map_or_else(Paths::default, |target| target.paths)
     }
 
-    /// `state` is what holds at the `break` or `continue`.
-    pub(super) fn jump(&mut self, label: Option<&Lifetime>, is_break: bool, mut state: State) {
+    /// `state` is what holds at the `break` or `continue`; a `break` may have a value.
+    pub(super) fn jump(
+        &mut self,
+        label: Option<&Lifetime>,
+        value: Option<Value>,
+        mut state: State,
+    ) {
         let target = self.0.iter_mut().rev().find(|target| match label {
             Some(label) => target.label.as_deref() == Some(&*label.ident.to_string()),
             None => !target.is_block,
         });
         let Some(target) = target else { return };
+        if state.is_dead {
+            return;
+        }
+        if let Some(value) = &value {
+            state.keep(value, target.depth);
+        }
         state.cut(target.depth);
-        let paths = if is_break {
-            &mut target.paths.breaks
-        } else {
-            &mut target.paths.continues
-        };
-        match paths {
-            Some(known) => known.join(state),
-            None => *paths = Some(state),
+        match value {
+            Some(value) => target.paths.breaks.push((state, value)),
+            None => target.paths.continues.push(state),
         }
     }
 }

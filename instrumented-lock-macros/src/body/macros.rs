@@ -57,7 +57,7 @@ impl Arguments {
             Arguments::Separate(first(invocation).into_iter().collect())
         } else if name == "vec" {
             let elements = listed(invocation);
-            if elements.is_empty() {
+            if elements.is_empty() && !invocation.tokens.is_empty() {
                 Arguments::Unknown
             } else {
                 Arguments::Moved(elements)
@@ -65,6 +65,22 @@ impl Arguments {
         } else {
             Arguments::Unknown
         }
+    }
+}
+
+/// Something is awaited in it.
+pub(super) fn awaits(invocation: &Macro) -> bool {
+    let mut names = invocation.path.segments.iter().rev();
+    let name = names.next().map(|segment| segment.ident.to_string());
+    let library = names.next().map(|segment| segment.ident.to_string());
+    let is_async = matches!(
+        library.as_deref(),
+        Some("tokio" | "futures" | "futures_util" | "smol")
+    );
+    match name.as_deref() {
+        Some("join" | "try_join") => is_async || library.is_none(),
+        Some("select" | "select_biased") => is_async,
+        _ => false,
     }
 }
 

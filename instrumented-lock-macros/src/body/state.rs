@@ -1,9 +1,12 @@
-//! What is known at one point of a body: the guards that are certainly alive, and what the names in
-//! scope stand for.
+//! What is known at one point of a body: the guards that are alive, and what the names in scope
+//! stand for.
 
 use super::finding::Site;
 use super::place::{Mode, Place};
+use super::value::Value;
 use crate::rule::Rules;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 #[derive(Clone)]
 pub(super) struct Guard {
@@ -11,23 +14,25 @@ pub(super) struct Guard {
     pub(super) place: Place,
     pub(super) mode: Mode,
     pub(super) at: Site,
+    /// The call that took it, as shown.
+    pub(super) call: String,
     /// On the statement that took it.
     pub(super) allowed: Rules,
+    /// Alive on all ways that lead here, not only on some.
+    pub(super) is_certain: bool,
     /// The scope at whose end it is dropped.
-    depth: usize,
+    pub(super) depth: usize,
 }
 
 #[derive(Clone, PartialEq)]
 pub(super) enum Binding {
-    Guard(u32),
-    /// A guard of the body around this closure.
-    Captured(u32),
-    Lock(Place),
-    Other,
+    Is(Value),
+    /// Guards of the body around this closure.
+    Captured(Vec<u32>),
 }
 
 #[derive(Clone)]
-struct Name {
+pub(super) struct Name {
     text: String,
     binding: Binding,
     depth: usize,
@@ -40,9 +45,22 @@ pub(super) struct State {
     depth: usize,
     /// Nothing gets here.
     pub(super) is_dead: bool,
+    /// Raw pointers may be followed.
+    pub(super) is_unsafe: bool,
+    /// The names of statics mean the same at the beginning of the body.
+    pub(super) asks_of_statics: bool,
+    /// Methods of `self` that return a reference to one of its locks.
+    pub(super) lending: Rc<HashMap<String, Place>>,
 }
 
 impl State {
+    pub(super) fn lending(lending: HashMap<String, Place>) -> Self {
+        State {
+            lending: Rc::new(lending),
+            ..State::default()
+        }
+    }
+
     pub(super) fn enter(&mut self) {
         self.depth += 1;
     }
@@ -64,28 +82,35 @@ impl State {
         self.names.retain(|name| name.depth <= depth);
     }
 
-    /// A guard that the innermost scope drops.
-    pub(super) fn hold(&mut self, id: u32, place: Place, mode: Mode, at: Site, allowed: Rules) {
+    /// The innermost scope drops it.
+    pub(super) fn hold(&mut self, guard: Guard) {
         let depth = self.depth;
-        self.guards.push(Guard {
-            id,
-            place,
-            mode,
-            at,
-            allowed,
-            depth,
-        });
-    }
-
-    /// A guard that has been taken out, from now on dropped by the innermost scope.
-    pub(super) fn hold_again(&mut self, guard: Guard) -> u32 {
-        let (id, depth) = (guard.id, self.depth);
         self.guards.push(Guard { depth, ..guard });
-        id
     }
 
-    fn guard_mut(&mut self, id: u32) -> Option<&mut Guard> {
-        self.guards.iter_mut().find(|guard| guard.id == id)
+    pub(super) fn guard(&self, id: u32) -> Option<&Guard> {
+        self.guards.iter().find(|guard| guard.id == id)
+    }
+
+    /// The guards that the value has.
+    pub(super) fn guards_in(&mut self, value: &Value) -> impl Iterator<Item = &mut Guard> {
+        let ids = value.ids();
+        self.guards
+            .iter_mut()
+            .filter(move |guard| ids.contains(&guard.id))
+    }
+
+    /// The value's guards are from now on dropped by the scope of that depth.
+    pub(super) fn keep(&mut self, value: &Value, depth: usize) {
+        for guard in self.guards_in(value) {
+            guard.depth = depth;
+        }
+    }
+
+    pub(super) fn make_certain(&mut self, value: &Value, is_certain: bool) {
+        for guard in self.guards_in(value) {
+            guard.is_certain = is_certain;
+        }
     }
 
     /// Dropped, or moved out of sight.
@@ -99,11 +124,12 @@ impl State {
     }
 
     /// A new name in the innermost scope, which may hide an older one.
-    pub(super) fn bind(&mut self, name: String, binding: Binding) {
+    pub(super) fn bind(&mut self, name: String, value: Value) {
         let depth = self.depth;
+        self.keep(&value, depth);
         self.names.push(Name {
             text: name,
-            binding,
+            binding: Binding::Is(value),
             depth,
         });
     }
@@ -113,22 +139,61 @@ impl State {
         found.map(|known| &known.binding)
     }
 
-    /// The variable gets another value; the guard that it had is dropped, and one that it gets is
-    /// dropped where the variable is.
-    pub(super) fn assign(&mut self, name: &str, binding: &Binding) {
-        let Some(known) = self.names.iter_mut().rev().find(|known| known.text == name) else {
+    /// What a variable is, other than a guard from around a closure.
+    pub(super) fn known(&self, name: &str) -> Option<&Value> {
+        match self.binding(name)? {
+            Binding::Is(value) => Some(value),
+            Binding::Captured(_) => None,
+        }
+    }
+
+    /// The variable is something else from now on, and where the guards go that it had is not known.
+    pub(super) fn rebind(&mut self, name: &str, value: Value) {
+        let known = self.names.iter_mut().rev().find(|known| known.text == name);
+        if let Some(known) = known {
+            known.binding = Binding::Is(value);
+        }
+    }
+
+    /// The variable gets another value; the guards that it had are dropped, and those that it gets
+    /// are dropped where the variable is.
+    pub(super) fn assign(&mut self, name: &str, value: &Value) {
+        let known = self.names.iter_mut().rev().find(|known| known.text == name);
+        let Some(known) = known else {
             return;
         };
-        let old = std::mem::replace(&mut known.binding, binding.clone());
         let depth = known.depth;
-        if let Binding::Guard(old) = old {
-            self.forget(old);
+        let old = std::mem::replace(&mut known.binding, Binding::Is(value.clone()));
+        if let Binding::Is(old) = old {
+            for id in old.ids() {
+                self.forget(id);
+            }
         }
-        if let Binding::Guard(new) = binding
-            && let Some(guard) = self.guard_mut(*new)
-        {
-            guard.depth = depth;
-        }
+        self.keep(value, depth);
+    }
+
+    /// The variable gets guards beside those that it has.
+    pub(super) fn grow(&mut self, name: &str, added: &Value, whole: Value) {
+        let known = self.names.iter_mut().rev().find(|known| known.text == name);
+        let Some(known) = known else {
+            return;
+        };
+        let depth = known.depth;
+        known.binding = Binding::Is(whole);
+        self.keep(added, depth);
+    }
+
+    pub(super) fn names(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Hides all names but the first `count`; returns the others.
+    pub(super) fn hide_names(&mut self, count: usize) -> Vec<Name> {
+        self.names.split_off(count.min(self.names.len()))
+    }
+
+    pub(super) fn show_names(&mut self, hidden: Vec<Name>) {
+        self.names.extend(hidden);
     }
 
     /// The state of a closure that starts here, with nothing held.
@@ -137,14 +202,16 @@ impl State {
         state.guards.clear();
         state.is_dead = false;
         for name in &mut state.names {
-            if let Binding::Guard(id) = name.binding {
-                name.binding = Binding::Captured(id);
+            if let Binding::Is(value) = &name.binding
+                && value.has_guards()
+            {
+                name.binding = Binding::Captured(value.ids());
             }
         }
         state
     }
 
-    /// Where two paths meet: what holds on both.
+    /// Where two paths meet: certain is what holds on both.
     pub(super) fn join(&mut self, other: Self) {
         if other.is_dead {
             return;
@@ -153,11 +220,18 @@ impl State {
             *self = other;
             return;
         }
-        let is_alive = |id| other.guards.iter().any(|guard| guard.id == id);
-        self.guards.retain(|guard| is_alive(guard.id));
-        for (name, same) in self.names.iter_mut().zip(&other.names) {
+        for guard in &mut self.guards {
+            guard.is_certain &= other.guard(guard.id).is_some_and(|same| same.is_certain);
+        }
+        for mut guard in other.guards {
+            if self.guard(guard.id).is_none() {
+                guard.is_certain = false;
+                self.guards.push(guard);
+            }
+        }
+        for (name, same) in self.names.iter_mut().zip(other.names) {
             if name.binding != same.binding {
-                name.binding = Binding::Other;
+                name.binding = either(&name.binding, &same.binding);
             }
         }
     }
@@ -167,4 +241,43 @@ impl State {
             self.join(other);
         }
     }
+
+    /// Where a path meets one that may not be there at all: nothing is held that is not on both.
+    pub(super) fn meet(&mut self, other: Self) {
+        let both: Vec<_> = self
+            .guards
+            .iter()
+            .map(|guard| guard.id)
+            .filter(|&id| other.guard(id).is_some())
+            .collect();
+        self.join(other);
+        self.guards.retain(|guard| both.contains(&guard.id));
+    }
+
+    /// Another guard is the same as one that is known by `id`: either is alive here.
+    pub(super) fn rename(&mut self, from: u32, id: u32) {
+        if let Some(guard) = self.guards.iter_mut().find(|guard| guard.id == from) {
+            guard.id = id;
+        }
+    }
+}
+
+/// What a variable has that is the one or the other: its guards, if any.
+fn either(one: &Binding, two: &Binding) -> Binding {
+    let mut ids = Vec::new();
+    for binding in [one, two] {
+        match binding {
+            Binding::Is(value) => ids.extend(value.ids()),
+            Binding::Captured(captured) => return Binding::Captured(captured.clone()),
+        }
+    }
+    ids.dedup();
+    let value = match (one, two) {
+        _ if ids.is_empty() => Value::Other,
+        // Moved on one of the paths.
+        (Binding::Is(value), Binding::Is(Value::Other))
+        | (Binding::Is(Value::Other), Binding::Is(value)) => value.clone(),
+        _ => Value::Bag(ids),
+    };
+    Binding::Is(value)
 }

@@ -31,10 +31,18 @@ pub(crate) fn rank_order(taken: &str, held: &str, first: usize) -> String {
     )
 }
 
-pub(crate) fn discarded_guard(lock: &str, method: &str) -> String {
+pub(crate) fn discarded_guard(lock: &str, call: &str) -> String {
     format!(
-        "`{lock}` is unlocked at once, for nothing keeps the guard: write `let _guard = \
-         {lock}.{method}();`, or `drop({lock}.{method}())` if that is meant; {}",
+        "`{lock}` is unlocked at once, for nothing keeps the guard: write `let _guard = {call};`, \
+         or `drop({call})` if that is meant; {}",
+        to_allow(Rule::DiscardedGuard),
+    )
+}
+
+pub(crate) fn unnamed_guard(lock: &str, call: &str) -> String {
+    format!(
+        "nothing names the guard of `{lock}`, which lives to the end of the block: write `let \
+         _guard = {call};` before it; {}",
         to_allow(Rule::DiscardedGuard),
     )
 }
