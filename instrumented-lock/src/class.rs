@@ -246,6 +246,12 @@ impl State {
         self.0 == WITHOUT_LINES
     }
 
+    /// Whether some holds are passed over and only counted, and lines are told apart.
+    #[inline(always)]
+    pub(crate) fn may_pass_over(self) -> bool {
+        (OTHERWISE + 1..=OTHERWISE + SHIFT).contains(&self.0)
+    }
+
     /// Whether the next hold is passed over and only counted, where that is easily said and lines are told
     /// apart.
     #[inline(always)]

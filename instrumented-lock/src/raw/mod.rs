@@ -227,6 +227,10 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let class = self.class.unwatched()?;
         let state = class.state();
         let is_timed = state.is_exact();
+        // At once: where recording is off nothing else is looked at.
+        if !is_timed && !state.may_pass_over() {
+            return None;
+        }
         let place = thread.place()?;
         // Last: who is passed over is not asked again.
         if !is_timed && !state.passes_over(thread) {
