@@ -41,19 +41,19 @@ unsafe impl<R: RawMutex, K: Kinds> RawMutex for Instrumented<R, K> {
     }
 }
 
-// SAFETY: as above. `bump` is left to the trait's default, which unlocks and locks through the
-// methods above: one hold ends and another starts.
+// SAFETY: every method asks `R` for the same, and what `R` promises holds. `bump` is left to the trait's
+// default, which unlocks and locks through the methods above: one hold ends and another starts.
 unsafe impl<R: RawMutexFair, K: Kinds> RawMutexFair for Instrumented<R, K> {
     #[inline]
     #[track_caller]
     unsafe fn unlock_fair(&self, guard: Self::Guard) {
         self.lets_go_fairly(&guard, Activity::Write, Location::caller());
-        // SAFETY: as for `unlock`.
+        // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
         self.release(guard, |raw, inner| unsafe { raw.unlock_fair(inner) });
     }
 }
 
-// SAFETY: as above.
+// SAFETY: every method asks `R` for the same, and what `R` promises holds.
 unsafe impl<R: RawMutexTimed, K: Kinds> RawMutexTimed for Instrumented<R, K> {
     type Duration = R::Duration;
     type Instant = R::Instant;

@@ -61,7 +61,7 @@ unsafe impl<R: RawRwLock, K: Kinds> RawRwLock for Instrumented<R, K> {
     #[track_caller]
     unsafe fn unlock_exclusive(&self, guard: Self::ExclusiveGuard) {
         self.lets_go(&guard, Activity::Write, Location::caller());
-        // SAFETY: as for `unlock_shared`.
+        // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
         self.release(guard, |raw, inner| unsafe { raw.unlock_exclusive(inner) });
     }
 
@@ -76,14 +76,14 @@ unsafe impl<R: RawRwLock, K: Kinds> RawRwLock for Instrumented<R, K> {
     }
 }
 
-// SAFETY: as above. The `bump` methods are left to the trait's defaults, which unlock and lock
-// through the methods above: one hold ends and another starts.
+// SAFETY: every method asks `R` for the same, and what `R` promises holds. The `bump` methods are left to
+// the trait's defaults, which unlock and lock through the methods above: one hold ends, another starts.
 unsafe impl<R: RawRwLockFair, K: Kinds> RawRwLockFair for Instrumented<R, K> {
     #[inline]
     #[track_caller]
     unsafe fn unlock_shared_fair(&self, guard: Self::SharedGuard) {
         self.lets_go_fairly(&guard, Activity::Read, Location::caller());
-        // SAFETY: as for `unlock_shared`.
+        // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
         self.release(guard, |raw, inner| unsafe { raw.unlock_shared_fair(inner) });
     }
 
@@ -91,26 +91,26 @@ unsafe impl<R: RawRwLockFair, K: Kinds> RawRwLockFair for Instrumented<R, K> {
     #[track_caller]
     unsafe fn unlock_exclusive_fair(&self, guard: Self::ExclusiveGuard) {
         self.lets_go_fairly(&guard, Activity::Write, Location::caller());
-        // SAFETY: as for `unlock_shared`.
+        // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
         self.release(guard, |raw, inner| unsafe {
             raw.unlock_exclusive_fair(inner);
         });
     }
 }
 
-// SAFETY: as above.
+// SAFETY: every method asks `R` for the same, and what `R` promises holds.
 unsafe impl<R: RawRwLockDowngrade, K: Kinds> RawRwLockDowngrade for Instrumented<R, K> {
     #[inline]
     #[track_caller]
     unsafe fn downgrade(&self, guard: Self::ExclusiveGuard) -> Self::SharedGuard {
-        // SAFETY: as for `unlock_shared`.
+        // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
         self.convert(guard, Activity::Read, |raw, inner| unsafe {
             raw.downgrade(inner)
         })
     }
 }
 
-// SAFETY: as above.
+// SAFETY: every method asks `R` for the same, and what `R` promises holds.
 unsafe impl<R: RawRwLockTimed, K: Kinds> RawRwLockTimed for Instrumented<R, K> {
     type Duration = R::Duration;
     type Instant = R::Instant;
@@ -227,7 +227,7 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: every method asks `R` for the same, and what `R` promises holds.
 unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, K> {
     type UpgradableGuard = Held<R::UpgradableGuard>;
 
@@ -255,14 +255,14 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
     #[track_caller]
     unsafe fn unlock_upgradable(&self, guard: Self::UpgradableGuard) {
         self.lets_go(&guard, Activity::Upgradable, Location::caller());
-        // SAFETY: as for `unlock_shared`.
+        // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
         self.release(guard, |raw, inner| unsafe { raw.unlock_upgradable(inner) });
     }
 
     #[inline]
     #[track_caller]
     unsafe fn upgrade(&self, guard: Self::UpgradableGuard) -> Self::ExclusiveGuard {
-        // SAFETY: as for `unlock_shared`.
+        // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
         let upgraded = unsafe {
             self.upgrade_with(
                 guard,
@@ -281,7 +281,7 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
     ) -> Result<Self::ExclusiveGuard, Self::UpgradableGuard> {
         let location = Location::caller();
         let start = guard.hold.map(Hold::end);
-        // SAFETY: as for `unlock_shared`.
+        // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
         let now = || unsafe { self.raw.try_upgrade(guard.inner) };
         match self.or_ends(guard.hold, now) {
             Ok(inner) => {
@@ -303,27 +303,27 @@ unsafe impl<R: RawRwLockUpgrade, K: Kinds> RawRwLockUpgrade for Instrumented<R, 
     }
 }
 
-// SAFETY: as above.
+// SAFETY: every method asks `R` for the same, and what `R` promises holds.
 unsafe impl<R: RawRwLockUpgradeFair, K: Kinds> RawRwLockUpgradeFair for Instrumented<R, K> {
     #[inline]
     #[track_caller]
     unsafe fn unlock_upgradable_fair(&self, guard: Self::UpgradableGuard) {
         self.lets_go_fairly(&guard, Activity::Upgradable, Location::caller());
-        // SAFETY: as for `unlock_shared`.
+        // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
         self.release(guard, |raw, inner| unsafe {
             raw.unlock_upgradable_fair(inner);
         });
     }
 }
 
-// SAFETY: as above.
+// SAFETY: every method asks `R` for the same, and what `R` promises holds.
 unsafe impl<R: RawRwLockUpgradeDowngrade, K: Kinds> RawRwLockUpgradeDowngrade
     for Instrumented<R, K>
 {
     #[inline]
     #[track_caller]
     unsafe fn downgrade_upgradable(&self, guard: Self::UpgradableGuard) -> Self::SharedGuard {
-        // SAFETY: as for `unlock_shared`.
+        // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
         self.convert(guard, Activity::Read, |raw, inner| unsafe {
             raw.downgrade_upgradable(inner)
         })
@@ -333,14 +333,14 @@ unsafe impl<R: RawRwLockUpgradeDowngrade, K: Kinds> RawRwLockUpgradeDowngrade
     #[track_caller]
     unsafe fn downgrade_to_upgradable(&self, guard: Self::ExclusiveGuard) -> Self::UpgradableGuard {
         let convert = |raw: &R, inner| {
-            // SAFETY: as for `unlock_shared`.
+            // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
             unsafe { raw.downgrade_to_upgradable(inner) }
         };
         self.convert(guard, Activity::Upgradable, convert)
     }
 }
 
-// SAFETY: as above.
+// SAFETY: every method asks `R` for the same, and what `R` promises holds.
 unsafe impl<R: RawRwLockUpgradeTimed, K: Kinds> RawRwLockUpgradeTimed for Instrumented<R, K> {
     #[inline]
     #[track_caller]
@@ -376,10 +376,10 @@ unsafe impl<R: RawRwLockUpgradeTimed, K: Kinds> RawRwLockUpgradeTimed for Instru
         timeout: Self::Duration,
     ) -> Result<Self::ExclusiveGuard, Self::UpgradableGuard> {
         let wait = |raw: &R, inner| {
-            // SAFETY: as for `unlock_shared`.
+            // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
             unsafe { raw.try_upgrade_for(inner, timeout) }
         };
-        // SAFETY: as for `unlock_shared`.
+        // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
         unsafe { self.upgrade_with(guard, wait, |inner| inner) }
     }
 
@@ -391,10 +391,10 @@ unsafe impl<R: RawRwLockUpgradeTimed, K: Kinds> RawRwLockUpgradeTimed for Instru
         timeout: Self::Instant,
     ) -> Result<Self::ExclusiveGuard, Self::UpgradableGuard> {
         let wait = |raw: &R, inner| {
-            // SAFETY: as for `unlock_shared`.
+            // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
             unsafe { raw.try_upgrade_until(inner, timeout) }
         };
-        // SAFETY: as for `unlock_shared`.
+        // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
         unsafe { self.upgrade_with(guard, wait, |inner| inner) }
     }
 }

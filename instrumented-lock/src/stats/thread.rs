@@ -462,12 +462,12 @@ const AT_FORK: Hooks = Hooks {
                 .unwrap_or_default();
             disown_others(logs, &own);
         } else {
-            // SAFETY: as above.
+            // SAFETY: `before` has locked it and forgotten the guard, on this thread.
             logs.pages
                 .iter()
                 .for_each(|page| unsafe { page.force_unlock() });
         }
-        // SAFETY: as above.
+        // SAFETY: `before` has locked it and forgotten the guard, on this thread.
         unsafe { READER.force_unlock(brief::state()) };
     },
 };
