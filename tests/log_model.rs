@@ -228,6 +228,12 @@ fn model(preemptions: impl Into<Option<usize>>, f: impl Fn() + Sync + Send + 'st
     model.check(f);
 }
 
+/// What another thread does with the class meanwhile.
+fn beside(class: &Arc<Class>, act: impl FnOnce(&Class) + Send + 'static) -> thread::JoinHandle<()> {
+    let class = Arc::clone(class);
+    thread::spawn(move || act(&class))
+}
+
 // In all of these the owner is the model's main thread: loom branches where a load meets another
 // thread's store, and the one who loads first would hide what it loads from the other.
 
@@ -236,16 +242,13 @@ fn releases_and_holds_in_flight_are_the_acquisitions() {
     model(None, || {
         let class = Class::new();
         let first = class.begin(1);
-        let reader = {
-            let class = Arc::clone(&class);
-            thread::spawn(move || {
-                let seen = class.look();
-                at_least(seen, 1, 0);
-                let again = class.look();
-                at_least(again, seen.begun, seen.ended);
-                assert!(again.begun <= 2);
-            })
-        };
+        let reader = beside(&class, |class| {
+            let seen = class.look();
+            at_least(seen, 1, 0);
+            let again = class.look();
+            at_least(again, seen.begun, seen.ended);
+            assert!(again.begun <= 2);
+        });
         end(first, 1);
         let second = class.begin(2);
         end(second, 2);
@@ -263,14 +266,11 @@ fn a_place_is_used_again_while_somebody_looks() {
         for start in [2, 3] {
             end(class.begin(start), start);
         }
-        let reader = {
-            let class = Arc::clone(&class);
-            thread::spawn(move || {
-                let seen = class.look_only();
-                at_least(seen, 3, 2);
-                assert!(seen.begun <= 4, "{seen:?}");
-            })
-        };
+        let reader = beside(&class, |class| {
+            let seen = class.look_only();
+            at_least(seen, 3, 2);
+            assert!(seen.begun <= 4, "{seen:?}");
+        });
         class.make_room();
         end(class.begin(4), 4);
         end(held, 1);
@@ -287,14 +287,11 @@ fn a_fold_of_the_owner_and_that_of_a_snapshot_take_turns() {
         for start in [1, 2] {
             end(class.begin(start), start);
         }
-        let reader = {
-            let class = Arc::clone(&class);
-            thread::spawn(move || {
-                let seen = class.look();
-                at_least(seen, 2, 2);
-                assert!(seen.begun <= 3, "{seen:?}");
-            })
-        };
+        let reader = beside(&class, |class| {
+            let seen = class.look();
+            at_least(seen, 2, 2);
+            assert!(seen.begun <= 3, "{seen:?}");
+        });
         class.make_room();
         end(class.begin(3), 3);
         reader.join().unwrap();
@@ -309,13 +306,10 @@ fn who_goes_on_holding_is_seen_to_hold() {
     model(None, || {
         let class = Class::new();
         let first = class.begin(1);
-        let reader = {
-            let class = Arc::clone(&class);
-            thread::spawn(move || {
-                let seen = class.look();
-                assert!(seen.held >= 1, "{seen:?}");
-            })
-        };
+        let reader = beside(&class, |class| {
+            let seen = class.look();
+            assert!(seen.held >= 1, "{seen:?}");
+        });
         class.begin(2);
         end(first, 1);
         reader.join().unwrap();
@@ -332,10 +326,7 @@ fn classes_are_folded_one_after_the_other() {
         let window = class.page.window();
         let other = window.next().expect("room for a record");
         window.begin_hold(other, (OTHER, 0), || 2, |_| ());
-        let reader = {
-            let class = Arc::clone(&class);
-            thread::spawn(move || class.fold(&class.page.lock()))
-        };
+        let reader = beside(&class, |class| class.fold(&class.page.lock()));
         class.fold(&class.page.lock());
         end(other, 2);
         reader.join().unwrap();
@@ -350,15 +341,12 @@ fn classes_are_folded_one_after_the_other() {
 fn what_is_published_at_once_is_seen_at_once() {
     model(None, || {
         let class = Class::new();
-        let reader = {
-            let class = Arc::clone(&class);
-            thread::spawn(move || {
-                let seen = class.look();
-                assert_eq!(seen.begun, seen.belongs, "{seen:?}");
-                let seen = class.look_only();
-                assert_eq!(seen.begun, seen.belongs, "{seen:?}");
-            })
-        };
+        let reader = beside(&class, |class| {
+            let seen = class.look();
+            assert_eq!(seen.begun, seen.belongs, "{seen:?}");
+            let seen = class.look_only();
+            assert_eq!(seen.begun, seen.belongs, "{seen:?}");
+        });
         let hold = Entry {
             what: HOLD,
             site: site_of(1),
@@ -391,10 +379,7 @@ fn a_thread_leaves_its_page_while_another_one_ends_its_hold() {
         let sent = class.begin(1);
         let index = Page::place_of(sent).1;
         end(class.begin(2), 2);
-        let other = {
-            let class = Arc::clone(&class);
-            thread::spawn(move || end(class.page.record(index), 1))
-        };
+        let other = beside(&class, move |class| end(class.page.record(index), 1));
         let next_owner = {
             let (class, unowned) = (Arc::clone(&class), Arc::clone(&unowned));
             thread::spawn(move || {
@@ -459,13 +444,10 @@ fn who_waits_or_holds_is_seen_to_do_either() {
         let class = Class::new();
         let outer = class.page.outer_wait();
         class.page.begin_wait(HOLD, site_of(1), 1);
-        let reader = {
-            let class = Arc::clone(&class);
-            thread::spawn(move || {
-                let waits = class.page.in_flight().0.is_some();
-                assert!(waits || class.look_only().held == 1, "neither");
-            })
-        };
+        let reader = beside(&class, |class| {
+            let waits = class.page.in_flight().0.is_some();
+            assert!(waits || class.look_only().held == 1, "neither");
+        });
         let hold = Entry {
             what: HOLD,
             site: site_of(1),
