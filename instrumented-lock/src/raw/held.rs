@@ -2,7 +2,7 @@
 
 use crate::class::Timing;
 use crate::clock;
-use crate::stats::{self, Record};
+use crate::stats::{self, Record, Site};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
@@ -36,6 +36,12 @@ impl<G> Held<G> {
     #[cold]
     pub(super) fn looked_at(inner: G) -> Self {
         Held::observed(inner, Hold::look())
+    }
+
+    /// The line that acquired, where the hold is observed and lines are told apart.
+    #[inline]
+    pub(super) fn line(&self) -> Option<Site> {
+        stats::site_of(self.hold?.record().site())
     }
 }
 

@@ -189,7 +189,6 @@ pub mod kind {
 // In a cell because what is in one may be anything, as far as the compiler knows, and so is what is in
 // `Place`. An `Option` of this has a flag of its own then, which costs nothing where it is made and looked
 // at in one function; hidden in a reference it would have to be put there first.
-#[derive(Clone)]
 struct Ready {
     class: Cell<&'static LockClass>,
     place: Place,
@@ -263,7 +262,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             }
         };
         window.begin_hold(next, (what, stats::site(ready.site)), now, |at| {
-            if activity != Activity::Read || is_new && !self.is_herd(next, at) {
+            if self.leaves_word(activity, is_new, next, at) {
                 // Looked up again, which is less to do than to remember it.
                 self.set_last(Holder::next(window));
             }
@@ -273,6 +272,13 @@ impl<R, K: Kinds> Instrumented<R, K> {
         } else {
             Hold::untimed(next)
         }
+    }
+
+    /// Whether the holder leaves word in the lock that it had it last: `is_new` says that the one before was of
+    /// another page.
+    #[inline(always)]
+    fn leaves_word(&self, activity: Activity, is_new: bool, record: &Record, at: u64) -> bool {
+        activity != Activity::Read || is_new && !self.is_herd(record, at)
     }
 
     /// Whether the readers take turns so fast that this one need not leave word.
@@ -307,8 +313,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     #[inline(always)]
     fn lets_go<G>(&self, held: &Held<G>, activity: Activity, location: Site) {
         if cfg!(feature = "stats") {
-            let line = || stats::site_of(held.hold?.record().site());
-            caller::lets_go(self.address(), activity, line, location);
+            caller::lets_go(self.address(), activity, || held.line(), location);
         }
     }
 
@@ -316,10 +321,8 @@ impl<R, K: Kinds> Instrumented<R, K> {
     /// `lock_api` itself does so for, asks for it again.
     fn lets_go_fairly<G>(&self, held: &Held<G>, activity: Activity, location: Site) {
         if cfg!(feature = "stats") {
-            let line = held
-                .hold
-                .and_then(|hold| stats::site_of(hold.record().site()));
-            caller::may_ask_again(self.address(), activity, line.unwrap_or(location));
+            let line = held.line().unwrap_or(location);
+            caller::may_ask_again(self.address(), activity, line);
         }
     }
 
@@ -557,7 +560,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let at = stamp(timing);
         let is_bounce = is_new && thread.is_other(last);
         let hold = self.publish(room, class, activity, site, (timing, at), is_bounce);
-        if activity != Activity::Read || is_new && !self.is_herd(next, at) {
+        if self.leaves_word(activity, is_new, next, at) {
             self.set_last(me);
         }
         hold
@@ -629,10 +632,8 @@ impl<R, K: Kinds> Instrumented<R, K> {
         if hold.is_look() {
             return unlock(&self.raw, inner);
         }
-        let end = hold.end();
-        let unused = self.tell_end(hold.record(), end, !brief::is_inside());
         // Before the unlock, which may take long: who comes meanwhile finds that the hold has ended.
-        hold.record().finish(end);
+        let unused = self.end(hold.record(), hold.end(), !brief::is_inside());
         let _gives_back = GivesBack(unused);
         unlock(&self.raw, inner);
     }
@@ -667,14 +668,12 @@ impl<R, K: Kinds> Instrumented<R, K> {
     }
 
     /// Ends a hold and starts one of another mode at `location`, both at `end`. For who has the lock
-    /// exclusively before or after.
-    /// Not observed any more inside the library, where there is no room.
+    /// exclusively before or after. Inside the library, where there is no room, none is started.
     #[inline(never)]
     fn succeed(&self, hold: Hold, to: Activity, location: Site, end: u64) -> Option<Hold> {
         let record = hold.record();
         if brief::is_inside() {
-            self.tell_end(record, end, false);
-            record.finish(end);
+            self.end(record, end, false);
             return None;
         }
         let class = self.class.class(LockKind::Unknown);
@@ -725,6 +724,14 @@ impl<R, K: Kinds> Instrumented<R, K> {
         }
         unpin_watch(watch, holder);
         is_waited_for
+    }
+
+    /// Ends a hold, and [tells](Self::tell_end) those who wait.
+    #[inline]
+    fn end(&self, record: &Record, end: u64, may_unwatch: bool) -> Option<&'static Watch> {
+        let unused = self.tell_end(record, end, may_unwatch);
+        record.finish(end);
+        unused
     }
 
     /// Tells that a hold ends, if anybody has to know. Where nobody has waited for a while, and it `may`,
@@ -847,9 +854,7 @@ struct EndsUnwinding<'a, R, K: Kinds> {
 impl<R, K: Kinds> Drop for EndsUnwinding<'_, R, K> {
     #[cold]
     fn drop(&mut self) {
-        let (record, end) = (self.hold.record(), self.hold.end());
-        self.lock.tell_end(record, end, false);
-        record.finish(end);
+        self.lock.end(self.hold.record(), self.hold.end(), false);
     }
 }
 

@@ -19,12 +19,8 @@ use crate::clock::{self, Scale};
 pub(super) fn fold(page: &Locked<'_>) {
     let mut sorted = Sorted::new();
     let mut left = sorted.sort(page.page, page.unconsumed());
-    // Then the stripe's cache lines mostly stay with the processor.
-    let mut home = if cfg!(target_os = "linux") {
-        processor::current()
-    } else {
-        page.page.owner.home()
-    };
+    // By processor, so that the stripe's cache lines mostly stay with it.
+    let mut home = processor::current().unwrap_or_else(|| page.page.owner.home());
     while left != 0 {
         let what = page.page.record(left.trailing_zeros()).what();
         // SAFETY: the record is not consumed, so what it belongs to is alive.
@@ -185,11 +181,11 @@ impl Sorted {
     /// The row of such holds and how long their ticks are, if they have a row or there is room for one more.
     #[inline]
     fn row(&mut self, what: usize, line: usize) -> Option<(usize, Scale)> {
-        let scale = match kind_of(what) {
-            Kind::Hold => clock::scale(),
-            Kind::Duration => Scale::NANOSECONDS,
-            _ => return None,
-        };
+        let kind = kind_of(what);
+        if !matches!(kind, Kind::Hold | Kind::Duration) {
+            return None;
+        }
+        let scale = scale_of(kind);
         // Lines lie 24 bytes apart, and classes further.
         let recent = (line >> 3 ^ what >> 8 ^ what << 2) % RECENT;
         let row = usize::from(self.recent[recent]);
@@ -231,7 +227,7 @@ fn short_holds(
     (what, line): (usize, usize),
     scale: Scale,
     durations: &mut [u32],
-) -> usize {
+) -> u32 {
     let short = |record: &Record| {
         if record.site() != line || record.what() != what {
             return None;
@@ -265,7 +261,7 @@ fn short_holds(
 
 /// How many at the start of `run` are holds of this row that have ended and are not timed.
 #[inline(never)]
-fn untimed_holds(run: &[Record], (what, line): (usize, usize)) -> usize {
+fn untimed_holds(run: &[Record], (what, line): (usize, usize)) -> u32 {
     let is_one = |record: &Record| {
         record.end() == Some(UNTIMED_END) && record.site() == line && record.what() == what
     };
@@ -279,7 +275,13 @@ fn untimed_holds(run: &[Record], (what, line): (usize, usize)) -> usize {
             taken += 1;
         }
     }
-    taken + last.iter().take_while(|record| is_one(record)).count()
+    for record in last {
+        if !is_one(record) {
+            return taken;
+        }
+        taken += 1;
+    }
+    taken
 }
 
 /// The records of one class, with a stripe of it locked.
@@ -337,13 +339,10 @@ impl Folding<'_> {
         let activity = activity_of(what);
         let line = record.site();
         self.figures.of(activity, self.stats)?;
-        let scale = match kind_of(what) {
-            Kind::Duration => Scale::NANOSECONDS,
-            _ => clock::scale(),
-        };
+        let kind = kind_of(what);
+        let scale = scale_of(kind);
         // What is not to be undone comes after what may have no room.
         let holder = holder_of(usize::try_from(start).unwrap_or(0));
-        let kind = kind_of(what);
         if kind == Kind::Blame
             && let Some((_, activity)) = holder
         {
@@ -405,14 +404,22 @@ impl Folding<'_> {
     }
 }
 
+/// How long the ticks of a record are.
+#[inline]
+fn scale_of(kind: Kind) -> Scale {
+    match kind {
+        Kind::Duration => Scale::NANOSECONDS,
+        _ => clock::scale(),
+    }
+}
+
 /// The elements whose bits are set, if they are one behind the other.
 fn run_of(elements: &[u32; PAGE_RECORDS], mask: u64) -> Option<&[u32]> {
-    let count = mask.count_ones() as usize;
-    let from_first = elements
-        .get(mask.trailing_zeros() as usize..)
-        .unwrap_or(&[]);
-    let is_run = mask.leading_zeros() + mask.count_ones() + mask.trailing_zeros() >= u64::BITS;
-    is_run.then(|| &from_first[..count])
+    let first = mask.trailing_zeros();
+    let count = mask.unbounded_shr(first).trailing_ones();
+    let is_run = mask.unbounded_shr(first + count) == 0;
+    let run = elements.get(first as usize..(first + count) as usize);
+    is_run.then(|| run.unwrap_or(&[]))
 }
 
 /// The elements whose bits are set, moved to the front of a copy, and how many there are.

@@ -464,10 +464,7 @@ impl Locked<'_> {
 }
 
 /// One bit for each record below `index`.
-pub(crate) fn below<Index>(index: Index) -> u64
-where
-    u64: std::ops::Shl<Index, Output = u64>,
-{
+pub(crate) fn below(index: u32) -> u64 {
     !(!0 << index)
 }
 

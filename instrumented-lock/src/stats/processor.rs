@@ -1,15 +1,15 @@
 //! Which processor the calling thread runs on.
 
-/// The number of the processor, or of another one if the thread is being moved; 0 where the system does not
-/// say.
+/// The number of the processor, or of another one if the thread is being moved; `None` where the system
+/// does not say.
 #[cfg(target_os = "linux")]
-pub(super) fn current() -> usize {
+pub(super) fn current() -> Option<usize> {
     // SAFETY: it takes nothing, and only looks.
     let number = unsafe { libc::sched_getcpu() };
-    usize::try_from(number).unwrap_or(0)
+    usize::try_from(number).ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn current() -> usize {
-    0
+pub(super) fn current() -> Option<usize> {
+    None
 }

@@ -124,7 +124,6 @@ pub(crate) struct Thread {
 }
 
 /// Where a thread writes next.
-#[derive(Clone)]
 pub(crate) struct Place {
     pub(crate) window: Cell<&'static Window>,
     /// The record that is taken next.
