@@ -115,7 +115,7 @@ impl ClassCell {
     /// The class; the first use of a lock finds it, enrols it and counts the lock.
     #[inline]
     pub(crate) fn class(&self, kind: LockKind) -> &'static LockClass {
-        match self.unwatched() {
+        match self.resolved() {
             Some(class) => class,
             None => self.resolve(kind, true),
         }
@@ -124,7 +124,7 @@ impl ClassCell {
     /// The class, for what belongs to a lock that counts itself.
     #[inline]
     pub(crate) fn class_uncounted(&self, kind: LockKind) -> &'static LockClass {
-        match self.unwatched() {
+        match self.resolved() {
             Some(class) => class,
             None => self.resolve(kind, false),
         }

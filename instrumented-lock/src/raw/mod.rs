@@ -207,6 +207,14 @@ impl Ready {
     }
 }
 
+/// Why a hold cannot be recorded without any further question.
+enum Unready {
+    /// There is nothing to do but to acquire.
+    Off,
+    /// It takes more.
+    Otherwise,
+}
+
 /// What `wait` returns that does not give up.
 #[expect(clippy::unnecessary_wraps, reason = "what `wait` returns")]
 fn always<G>(inner: G) -> Result<G, Infallible> {
@@ -219,23 +227,27 @@ impl<R, K: Kinds> Instrumented<R, K> {
     /// The fast path: the hold is timed by the plain counter, or only counted, and its line is told from
     /// others; nobody waits for this lock, which has been used before; and the thread's log has room.
     #[inline(always)]
-    fn ready(&self, thread: &Thread, location: Site) -> Option<Ready> {
+    fn ready(&self, thread: &Thread, location: Site) -> Result<Ready, Unready> {
         if cfg!(not(feature = "stats")) {
-            return None;
+            return Err(Unready::Off);
         }
-        let class = self.class.unwatched()?;
+        let class = self.class.unwatched().ok_or(Unready::Otherwise)?;
         let state = class.state();
         let is_timed = state.is_exact();
         // At once: where recording is off nothing else is looked at.
         if !is_timed && !state.may_pass_over() {
-            return None;
+            return Err(if state.is_off() {
+                Unready::Off
+            } else {
+                Unready::Otherwise
+            });
         }
-        let place = thread.place()?;
+        let place = thread.place().ok_or(Unready::Otherwise)?;
         // Last: who is passed over is not asked again.
         if !is_timed && !state.passes_over(thread) {
-            return None;
+            return Err(Unready::Otherwise);
         }
-        Some(Ready {
+        Ok(Ready {
             class: Cell::new(class),
             place,
             site: Some(location),
@@ -346,14 +358,17 @@ impl<R, K: Kinds> Instrumented<R, K> {
             return wait(&self.raw).map(Held::looked_at);
         };
         stats::here(|thread| {
-            let Some(ready) = self.ready(thread, location) else {
-                cold_path();
-                if self.is_off() {
-                    return wait(&self.raw).map(Held::unobserved);
+            match self.ready(thread, location) {
+                Ok(ready) => self.acquire_ready(thread, &ready, activity, now, wait),
+                Err(Unready::Off) => {
+                    cold_path();
+                    wait(&self.raw).map(Held::unobserved)
                 }
-                return self.acquire_special(thread, kind, activity, location, now, wait);
-            };
-            self.acquire_ready(thread, &ready, activity, now, wait)
+                Err(Unready::Otherwise) => {
+                    cold_path();
+                    self.acquire_special(thread, kind, activity, location, now, wait)
+                }
+            }
         })
     }
 
@@ -435,7 +450,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     ) -> Result<Held<G>, E> {
         // The thread's window may just have been used up.
         thread.open_window();
-        if let Some(ready) = self.ready(thread, location) {
+        if let Ok(ready) = self.ready(thread, location) {
             return self.acquire_ready(thread, &ready, activity, now, wait);
         }
         let observed = self.observe(thread, kind, location);
@@ -463,7 +478,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             return now(&self.raw).map(Held::looked_at);
         };
         stats::here(|thread| {
-            let Some(ready) = self.ready(thread, location) else {
+            let Ok(ready) = self.ready(thread, location) else {
                 return self.try_acquire_general(thread, kind, activity, location, now);
             };
             let Some(inner) = now(&self.raw) else {

@@ -68,10 +68,13 @@ impl Row {
 }
 
 /// Places where a row may be found at once.
-const RECENT: usize = 64;
+const RECENT: usize = 128;
+
+/// In one of these places: no row has been looked for here.
+const NO_ROW: u8 = u8::MAX;
 
 /// Rows that a page is sorted into; if there are more, what is of the others is added one by one.
-const ROWS: usize = 16;
+const ROWS: usize = 32;
 
 /// Records of one row behind each other. Where there are often fewer, they are sorted one by one.
 const RUN: u32 = 8;
@@ -81,7 +84,7 @@ const OFTEN: usize = 4;
 struct Sorted {
     rows: [Row; ROWS],
     count: usize,
-    /// By a hash of what a row is: the row that was last looked for there.
+    /// By a hash of what a row is: the row that was last looked for there, or [`NO_ROW`].
     recent: [u8; RECENT],
     /// What is in none of the rows.
     others: u64,
@@ -100,7 +103,7 @@ impl Sorted {
         Sorted {
             rows: [row; ROWS],
             count: 0,
-            recent: [0; RECENT],
+            recent: [NO_ROW; RECENT],
             others: 0,
             durations: [0; PAGE_RECORDS],
         }
@@ -186,23 +189,33 @@ impl Sorted {
             return None;
         }
         let scale = scale_of(kind);
-        // Lines lie 24 bytes apart, and classes further.
-        let recent = (line >> 3 ^ what >> 8 ^ what << 2) % RECENT;
-        let row = usize::from(self.recent[recent]);
-        if self.rows[row].is(what, line) {
-            return Some((row, scale));
+        let recent = hash(what, line);
+        let row = self.recent[recent];
+        if let Some(known) = self.rows.get(usize::from(row))
+            && known.is(what, line)
+        {
+            return Some((usize::from(row), scale));
         }
-        let row = self.find_row(what, line)?;
-        self.recent[recent] = u8::try_from(row).unwrap_or(0);
+        // Every row has been looked for where it belongs, so here it is new.
+        let row = if row == NO_ROW {
+            self.new_row(what, line)?
+        } else {
+            self.find_row(what, line)?
+        };
+        self.recent[recent] = u8::try_from(row).unwrap_or(NO_ROW);
         Some((row, scale))
     }
 
     #[inline(never)]
     fn find_row(&mut self, what: usize, line: usize) -> Option<usize> {
         let known = self.rows[..self.count].iter();
-        if let Some(row) = known.into_iter().position(|row| row.is(what, line)) {
-            return Some(row);
+        match known.into_iter().position(|row| row.is(what, line)) {
+            Some(row) => Some(row),
+            None => self.new_row(what, line),
         }
+    }
+
+    fn new_row(&mut self, what: usize, line: usize) -> Option<usize> {
         // Of these each may stand for another number of holds.
         if what & SAMPLED != 0 || self.count == ROWS {
             return None;
@@ -212,6 +225,13 @@ impl Sorted {
         (self.rows[row].what, self.rows[row].line) = (what, line);
         Some(row)
     }
+}
+
+/// A place in [`Sorted::recent`]. Multiplied by the odd number next to 2^64 / φ, whose upper bits depend on all.
+#[inline]
+fn hash(what: usize, line: usize) -> usize {
+    let mixed = (what ^ line.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize);
+    mixed >> (usize::BITS - RECENT.ilog2())
 }
 
 /// Takes the holds at the start of `run` that are of this row, have ended, are timed and were short.

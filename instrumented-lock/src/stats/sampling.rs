@@ -49,11 +49,15 @@ pub(super) fn this_is_a_child() {
     }
 }
 
+/// Room for every shift that the state of a class can say, so that nobody has to look whether there is any.
+const SHIFTS: usize = 32;
+const _: () = assert!((MOST_SHIFT as usize) < SHIFTS);
+
 /// What a thread draws from.
 pub(crate) struct Sampling {
     /// For each shift the holds to be passed over until one is timed; 0 where none is, or none has been
     /// drawn.
-    gaps: [Cell<u32>; MOST_SHIFT as usize + 1],
+    gaps: [Cell<u32>; SHIFTS],
     /// One bit for each shift of which a gap has been drawn.
     drawn: Cell<u32>,
     /// The generator; 0 at first.
@@ -63,7 +67,7 @@ pub(crate) struct Sampling {
 impl Sampling {
     pub(super) const fn new() -> Self {
         Sampling {
-            gaps: [const { Cell::new(0) }; MOST_SHIFT as usize + 1],
+            gaps: [const { Cell::new(0) }; SHIFTS],
             drawn: Cell::new(0),
             state: Cell::new(0),
         }
