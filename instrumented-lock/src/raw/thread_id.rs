@@ -101,10 +101,44 @@ fn ask<T: ?Sized>(lock: &ReentrantMutex<T>) -> (bool, Option<&RawThreadId>) {
     LAST_ASKED.set(ptr::null());
     let is_held_here = lock.is_owned_by_current_thread();
     let id = LAST_ASKED.replace(ptr::null());
-    let start = ptr::from_ref(lock).addr();
-    let is_inside = id.addr() >= start && id.addr() - start < size_of_val(lock);
     // SAFETY: it has been asked since it was null, so it was an id then; and it is a part of the lock, which
     // is borrowed, so it still is.
-    let id = is_inside.then(|| unsafe { &*id });
+    let id = is_part(lock, id).then(|| unsafe { &*id });
     (is_held_here, id)
+}
+
+/// Whether all of this lies in `whole`.
+fn is_part<T: ?Sized, P>(whole: &T, part: *const P) -> bool {
+    let start = ptr::from_ref(whole).addr();
+    let offset = part.addr().checked_sub(start);
+    offset.is_some_and(|offset| offset + size_of::<P>() <= size_of_val(whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `lock_api` asks is its own affair: an id is only believed where it lies in the lock.
+    #[test]
+    fn only_an_id_within_the_lock_is_its_id() {
+        let locks = [ReentrantMutex::new(0u8), ReentrantMutex::new(0)];
+        let [one, other] = &locks;
+        let (_, id) = ask(one);
+        let id = ptr::from_ref(id.expect("lock_api asks for the id of the lock"));
+        assert!(is_part(one, id));
+        assert!(!is_part(other, id));
+        assert!(!is_part(one, ptr::null::<RawThreadId>()));
+        let just_before = ptr::from_ref(other).cast::<RawThreadId>();
+        assert!(is_part(other, just_before));
+        assert!(!is_part(other, just_before.wrapping_byte_sub(1)));
+        let last = just_before.wrapping_byte_add(size_of_val(other) - size_of::<RawThreadId>());
+        assert!(is_part(other, last));
+        assert!(!is_part(other, last.wrapping_byte_add(1)));
+        // Nor is one that somebody has left there.
+        LAST_ASKED.set(ptr::dangling());
+        let (is_held_here, found) = ask(one);
+        assert!(!is_held_here);
+        assert_eq!(found.map(ptr::from_ref), Some(id));
+        assert!(LAST_ASKED.get().is_null());
+    }
 }
