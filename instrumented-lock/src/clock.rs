@@ -660,6 +660,9 @@ mod tests {
             ..calibration.from
         };
         assert_eq!(calibration.take_in(asleep, None), None);
+        // Nor does what agrees with it change anything.
+        let later = machine.reading(Duration::from_secs(30));
+        assert_eq!(calibration.take_in(later, None), None);
     }
 
     #[test]
