@@ -3,6 +3,7 @@
 //! `BLESS=1 cargo test --test report` writes the files anew; read the difference.
 
 use instrumented_lock::{Snapshot, report};
+use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 
@@ -95,7 +96,42 @@ fn json_reads_back_as_it_was_written() {
     let file: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(golden("snapshot.json")).unwrap()).unwrap();
     assert_eq!(json, file, "every documented field, and no other");
+    let without_serde = report::json(&known);
+    assert!(
+        without_serde == serde_json::to_string(&known).unwrap(),
+        "`report::json` differs: {without_serde}"
+    );
     assert_eq!(serde_json::from_value::<Snapshot>(json).unwrap(), known);
+}
+
+proptest! {
+    #[test]
+    fn json_reads_back_whatever_names_and_figures_are(
+        text in "\\PC*|[\\x00-\\x1f\"\\\\]*",
+        n in any::<u64>(),
+        thread in any::<bool>(),
+    ) {
+        let mut value = serde_json::to_value(known()).unwrap();
+        value["diagnostics"] = serde_json::json!([&text]);
+        value["begun_ns"] = n.into();
+        let lock = &mut value["locks"][0];
+        lock["name"] = text.clone().into();
+        lock["declared_at"]["called_through_pointer"] = true.into();
+        lock["write"]["waited_ns"] = n.into();
+        lock["write"]["waited_before_ns"] = n.into();
+        lock["write"]["holding"] =
+            serde_json::json!({"count": n, "timed": 1, "total_ns": n, "longest_ns": 0});
+        lock["sleep"]["asleep"] = lock["write"]["holding"].clone();
+        lock["write"]["hold"]["min_ns"] = n.into();
+        value["in_flight"][0]["thread"] = thread.then_some(text).into();
+        value["in_flight"][0]["age_ns"] = thread.then_some(n).into();
+        let snapshot: Snapshot = serde_json::from_value(value).unwrap();
+        let json = report::json(&snapshot);
+        prop_assert!(!json.contains('\n'), "one line");
+        prop_assert!(serde_json::from_str::<Snapshot>(&json).unwrap() == snapshot);
+        let known: serde_json::Value = serde_json::from_str(&json).unwrap();
+        prop_assert!(known == serde_json::to_value(&snapshot).unwrap());
+    }
 }
 
 #[test]

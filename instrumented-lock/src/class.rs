@@ -139,6 +139,7 @@ impl LockClass {
     /// could not. Before its first acquisition.
     pub(crate) fn first_use(&self, kind: LockKind) {
         clock::start();
+        settings::begin_reports();
         let known = self.kind();
         // The raw mutex inside a reentrant one knows itself as a mutex.
         let is_inside = known == LockKind::ReentrantMutex && kind == LockKind::Mutex;

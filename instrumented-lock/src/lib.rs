@@ -17,6 +17,7 @@
 //! | [`Statistic`] | a distribution of one's own, recorded in the same way |
 //! | [`Snapshot::advice`] | what the figures mean, in sentences |
 //! | [`report`] | snapshots for people and programs |
+//! | [`registry::ENVIRONMENT_VARIABLE`] | reports and settings from outside, without any code |
 //! | [`budget`] | how often a piece of code takes which lock, as an assertion for tests |
 //! | [`clock`] | where time comes from; a mock for tests |
 //! | [`raw`] | the instrumentation itself, around any `lock_api` raw lock |
@@ -139,6 +140,7 @@ pub mod clock;
 mod collect;
 mod condvar;
 pub mod drop_in;
+mod environment;
 mod facade;
 mod fair_mutex;
 mod fork;
@@ -159,6 +161,7 @@ mod settings;
 mod snapshot;
 mod statistic;
 mod stats;
+mod unattended;
 
 /// What is the same for annotated locks and drop-ins.
 mod common {

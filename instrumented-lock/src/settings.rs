@@ -1,28 +1,53 @@
-//! What is recorded: [`HoldTiming`], and the environment variable that sets it from outside.
+//! What is recorded: [`HoldTiming`], and what holds for all classes. What the environment variable says is
+//! read by the rows of `environment`.
 
 use crate::brief::{self, Inside};
 use crate::clock;
 use crate::fork::{self, Hooks, Whose};
 use parking_lot::Mutex;
-use std::fmt;
 use std::io::{self, Write as _};
 use std::mem;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-/// The environment variable that says how a process starts; read at the first use of a lock or of
-/// the registry.
+/// The environment variable that says how a process starts, and which reports it leaves without any code;
+/// read at the first use of a lock or of the registry.
 ///
-/// | value | |
+/// | word | |
 /// |---|---|
 /// | `on` or `exact`, or not set | everything is recorded and every hold timed |
 /// | `off` | nothing is recorded until [`set_enabled`](crate::registry::set_enabled) says so |
 /// | `1/64` or another power of two up to `1/1048576` | one hold in so many is timed |
 /// | `no-call-sites` | lines are not [told apart](crate::registry::set_call_sites) |
 /// | `ordered-clock` | the clock's reads are [ordered](crate::clock::set_ordered) |
-/// | several of these, as in `1/64,no-call-sites` | all of them |
+/// | `report` | the [table](crate::report::table) goes to standard error when the program ends |
+/// | `report=FILE` | a report is written to `FILE`: the table where its name ends with `.txt`, [JSON](crate::report::json) with `.json`, the [kernel's format](crate::report::lock_stat) with `.lock_stat` |
+/// | `every=10s`, or `500ms`, `1m`, `1h` | so often a line of JSON is added to the file of a `report=FILE` that ends with `.jsonl` (without one, to `instrumented-lock.jsonl`): the [interval](crate::Snapshot::since) since the line before; the last one when the program ends |
+/// | `on-signal`, or `on-signal=USR2` | the reports are made whenever the process gets `SIGUSR1` (`SIGUSR2`) too, within 0.1 s; without `report`, the table on standard error |
+/// | several of these, as in `1/64,no-call-sites,report=locks.txt` | all of them |
 ///
-/// Any other value is said on standard error and among the
-/// [diagnostics](crate::Snapshot::diagnostics) of every snapshot, and counts as not set.
+/// Any other word is said on standard error and among the [diagnostics](crate::Snapshot::diagnostics) of
+/// every snapshot, and the whole value counts as not set.
+///
+/// # Reports without code
+///
+/// A program ends, for this purpose, when `main` returns, also by a panic, and with
+/// [`exit`](std::process::exit). Where it is killed or aborts there is no report at the end, and what is
+/// left are the lines of `every`: they lack the time since the last one. What functions do that
+/// [`atexit`](https://man7.org/linux/man-pages/man3/atexit.3.html) was given before the first use of a lock
+/// is not in the report, and a program that uses no lock makes none.
+///
+/// - `%p` in a name is the number of the process. Name a file so where a program starts others: they have
+///   the same variable, and the last to end would be the one whose report is left.
+/// - A name that is not absolute is relative to the folder in which the program starts. It may hold
+///   anything but a comma.
+/// - A child of `fork` reports when it ends, and only then, to files of its own (`locks.1234.txt`). Its
+///   figures begin with those of its parent.
+/// - The signal is left alone where the program has a handler for it already, or ignores it. A program that
+///   sets one later has it to itself. Other threads than the program's own are made for `every` and
+///   `on-signal` only: one, with all signals blocked.
+/// - What cannot be written is said on standard error.
 pub const ENVIRONMENT_VARIABLE: &str = "INSTRUMENTED_LOCK";
 
 /// Which holds are timed.
@@ -87,27 +112,83 @@ impl FromStr for HoldTiming {
 
 /// A setting that is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InvalidSetting(String);
-
-impl fmt::Display for InvalidSetting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "`{}` is no setting for lock recording; write `on`, `off`, `exact`, `1/N` with N a power \
-             of two up to 1048576, `no-call-sites`, `ordered-clock`, or several with commas between",
-            self.0
-        )
-    }
-}
+pub struct InvalidSetting(pub(crate) String);
 
 impl std::error::Error for InvalidSetting {}
 
-/// What holds for all classes, and what was wrong with the environment; `None` until that has been
-/// asked.
-static CURRENT: Mutex<Option<(Settings, Option<InvalidSetting>)>> = Mutex::new(None);
+/// What the environment says.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    pub(crate) settings: Settings,
+    pub(crate) reports: Reports,
+}
+
+/// The reports that are made without any code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reports {
+    /// When the program ends, and when asked for from outside.
+    pub(crate) to: Vec<Destination>,
+    /// How often an interval is written.
+    pub(crate) every: Option<Duration>,
+    /// The signal that asks for a report.
+    pub(crate) on_signal: Option<Signal>,
+}
+
+/// Where a report goes, and so what it looks like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Destination {
+    /// Standard error, as a table.
+    Terminal,
+    File(String, Form),
+}
+
+/// What a report looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Table,
+    Json,
+    /// An interval a line.
+    JsonLines,
+    LockStat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    Usr1,
+    Usr2,
+}
+
+/// Whether reports have been asked for and not been begun. Relaxed: the lock of [`CURRENT`] is taken before
+/// anything else is read.
+static REPORTS_WAIT: AtomicBool = AtomicBool::new(false);
+
+/// Begins the reports that the environment asks for, once. When a lock is used for the first time.
+#[inline]
+pub(crate) fn begin_reports() {
+    if REPORTS_WAIT.load(Ordering::Relaxed) {
+        begin_waiting_reports();
+    }
+}
+
+#[cold]
+fn begin_waiting_reports() {
+    if REPORTS_WAIT.swap(false, Ordering::Relaxed) {
+        with(|current| current.reports.clone()).begin();
+    }
+}
+
+/// What holds for all classes, and what was wrong with the environment.
+struct Current {
+    settings: Settings,
+    reports: Reports,
+    error: Option<InvalidSetting>,
+}
+
+/// `None` until it has been asked for.
+static CURRENT: Mutex<Option<Current>> = Mutex::new(None);
 
 /// Calls `f` with what holds for all classes.
-fn with<T>(f: impl FnOnce(&mut Settings, &Option<InvalidSetting>) -> T) -> T {
+fn with<T>(f: impl FnOnce(&mut Current) -> T) -> T {
     let _inside = Inside::enter();
     fork::call(
         Whose::Settings,
@@ -118,37 +199,47 @@ fn with<T>(f: impl FnOnce(&mut Settings, &Option<InvalidSetting>) -> T) -> T {
         },
     );
     let mut current = brief::lock(&CURRENT);
-    let (settings, error) = current.get_or_insert_with(|| {
-        let text = std::env::var(ENVIRONMENT_VARIABLE).unwrap_or_default();
-        let read = text.parse::<Settings>();
-        let settings = *read.as_ref().unwrap_or(&Settings::default());
-        if settings.ordered_clock {
-            clock::order_from_outside();
-        }
-        let error = read.err();
-        if let Some(error) = &error {
-            // Where that cannot be written it is still among the diagnostics.
-            let _ = writeln!(io::stderr(), "{ENVIRONMENT_VARIABLE}: {error}");
-        }
-        (settings, error)
-    });
-    f(settings, error)
+    f(current.get_or_insert_with(read))
+}
+
+/// What the environment says.
+fn read() -> Current {
+    let text = std::env::var_os(ENVIRONMENT_VARIABLE).unwrap_or_default();
+    let (words, error) = match text.to_string_lossy().parse::<Words>() {
+        Ok(words) => (words, None),
+        Err(error) => (Words::default(), Some(error)),
+    };
+    if words.settings.ordered_clock {
+        clock::order_from_outside();
+    }
+    if let Some(error) = &error {
+        // Where that cannot be written it is still among the diagnostics.
+        let _ = writeln!(io::stderr(), "{ENVIRONMENT_VARIABLE}: {error}");
+    }
+    if words.reports != Reports::default() {
+        REPORTS_WAIT.store(true, Ordering::Relaxed);
+    }
+    Current {
+        settings: words.settings,
+        reports: words.reports,
+        error,
+    }
 }
 
 /// What holds for all classes now.
 pub(crate) fn current() -> Settings {
-    with(|settings, _| *settings)
+    with(|current| current.settings)
 }
 
 /// Changes it. Classes then have to be told.
 pub(crate) fn change(change: impl FnOnce(&mut Settings)) {
-    with(|settings, _| change(settings));
+    with(|current| change(&mut current.settings));
 }
 
 /// What was wrong with the [environment variable](ENVIRONMENT_VARIABLE), in a sentence.
 pub(crate) fn environment_error() -> Option<String> {
-    with(|_, error| {
-        let error = error.as_ref()?;
+    with(|current| {
+        let error = current.error.as_ref()?;
         Some(format!("{ENVIRONMENT_VARIABLE}: {error}"))
     })
 }
@@ -172,60 +263,6 @@ impl Default for Settings {
             call_sites: true,
             ordered_clock: false,
             measurements: 0,
-        }
-    }
-}
-
-impl FromStr for Settings {
-    type Err = InvalidSetting;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut settings = Settings::default();
-        for word in text.split(',').map(str::trim) {
-            match word {
-                "off" => settings.is_off = true,
-                "on" => settings.is_off = false,
-                "" if text.trim().is_empty() => {}
-                "no-call-sites" => settings.call_sites = false,
-                "ordered-clock" => settings.ordered_clock = true,
-                timing => settings.timing = timing.parse()?,
-            }
-        }
-        Ok(settings)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_are_read_or_refused_with_what_to_write() {
-        let read = |text: &str| text.parse::<Settings>();
-        assert!(read("off").unwrap().is_off);
-        assert!(!read(" on ").unwrap().is_off);
-        assert_eq!(read("exact").unwrap().timing, HoldTiming::EXACT);
-        assert_eq!(read("1/1048576").unwrap().timing.shift(), 20);
-        let several = read("1/64, no-call-sites,ordered-clock").unwrap();
-        assert_eq!(several.timing.shift(), 6);
-        assert!(!several.call_sites && several.ordered_clock && !several.is_off);
-        for bad in [
-            "1/0",
-            "1/3",
-            "1/2097152",
-            "64",
-            "1/",
-            "1/x",
-            "yes",
-            "1/-2",
-            "1/ 64",
-            "no-sites",
-        ] {
-            let error = read(bad).unwrap_err().to_string();
-            assert!(
-                error.contains(&format!("`{bad}`")) && error.contains("1/N"),
-                "{error}"
-            );
         }
     }
 }

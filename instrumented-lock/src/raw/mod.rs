@@ -357,17 +357,15 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let Caller::Uses(location) = self.caller(activity, Location::caller(), true) else {
             return wait(&self.raw).map(Held::looked_at);
         };
-        stats::here(|thread| {
-            match self.ready(thread, location) {
-                Ok(ready) => self.acquire_ready(thread, &ready, activity, now, wait),
-                Err(Unready::Off) => {
-                    cold_path();
-                    wait(&self.raw).map(Held::unobserved)
-                }
-                Err(Unready::Otherwise) => {
-                    cold_path();
-                    self.acquire_special(thread, kind, activity, location, now, wait)
-                }
+        stats::here(|thread| match self.ready(thread, location) {
+            Ok(ready) => self.acquire_ready(thread, &ready, activity, now, wait),
+            Err(Unready::Off) => {
+                cold_path();
+                wait(&self.raw).map(Held::unobserved)
+            }
+            Err(Unready::Otherwise) => {
+                cold_path();
+                self.acquire_special(thread, kind, activity, location, now, wait)
             }
         })
     }

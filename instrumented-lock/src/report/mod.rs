@@ -1,10 +1,12 @@
 //! Reports: pure functions of a [`Snapshot`], one format a file.
 
+mod json;
 mod lock_stat;
 mod table;
 pub(crate) mod units;
 mod who;
 
+pub use json::json;
 pub use lock_stat::lock_stat;
 pub use table::{TableOptions, print, table, table_with};
 

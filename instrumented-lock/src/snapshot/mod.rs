@@ -110,7 +110,7 @@ pub struct Snapshot {
     elapsed: Duration,
     /// The same when the snapshot was begun; `None` where it was stored by a version that did not know it.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
-    begun_ns: Option<u64>,
+    pub(crate) begun_ns: Option<u64>,
     enabled: bool,
     diagnostics: Vec<String>,
     locks: Vec<LockSnapshot>,

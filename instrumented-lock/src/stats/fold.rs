@@ -229,6 +229,10 @@ impl Sorted {
 
 /// A place in [`Sorted::recent`]. Multiplied by the odd number next to 2^64 / φ, whose upper bits depend on all.
 #[inline]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the lower half of the number is as odd, where that is all there is room for"
+)]
 fn hash(what: usize, line: usize) -> usize {
     let mixed = (what ^ line.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize);
     mixed >> (usize::BITS - RECENT.ilog2())

@@ -1,0 +1,312 @@
+//! Reports that no code asks for: when the program ends, every so often, at a signal. What the
+//! [environment](crate::registry::ENVIRONMENT_VARIABLE) asks for is begun when the first lock is used.
+//!
+//! | when | who |
+//! |---|---|
+//! | the program ends | `atexit`, on the thread that ends it |
+//! | an interval is over, a signal has come | a thread of our own, which `atexit` makes finish first |
+//!
+//! A signal handler may do next to nothing: it sets a flag, at which the thread looks. A child of `fork` has
+//! no such thread; it has the same `atexit`, and finds out by the number of the process that it is a child.
+
+use crate::brief;
+use crate::collect;
+use crate::report;
+use crate::settings::{Destination, ENVIRONMENT_VARIABLE, Form, Reports, Signal};
+use crate::snapshot::Snapshot;
+use parking_lot::Mutex;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::panic;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often the thread looks whether a signal has come.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How long the end of a program waits for a line that is being written.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What has been asked for; set once.
+static ASKED_FOR: OnceLock<Unattended> = OnceLock::new();
+
+/// Whether a signal has asked for a report. Relaxed: nothing else is told by it.
+static SIGNAL: AtomicBool = AtomicBool::new(false);
+
+/// Reports that are under way.
+struct Unattended {
+    reports: Reports,
+    /// What names are relative to.
+    folder: PathBuf,
+    /// The process that they are of; its children are others.
+    process: u32,
+    intervals: Mutex<Intervals>,
+}
+
+/// What the lines of intervals have said so far.
+struct Intervals {
+    /// Nothing has been written, so the file is begun.
+    is_first: bool,
+    /// Where the next line begins; `None` where none is written any more.
+    last: Option<Snapshot>,
+}
+
+impl Reports {
+    /// Begins them.
+    pub(crate) fn begin(self) {
+        let unattended = Unattended {
+            folder: std::env::current_dir().unwrap_or_default(),
+            process: process::id(),
+            intervals: Mutex::new(Intervals {
+                is_first: true,
+                last: self.every.map(|_| collect::snapshot()),
+            }),
+            reports: self,
+        };
+        if ASKED_FOR.set(unattended).is_err() {
+            return;
+        }
+        let Some(unattended) = ASKED_FOR.get() else {
+            return;
+        };
+        // SAFETY: the function may be called at any time, and unwinds nowhere.
+        if unsafe { libc::atexit(at_exit) } != 0 {
+            say("there is no room to be told when the program ends");
+        }
+        let reports = &unattended.reports;
+        let is_heard = reports.on_signal.is_some_and(listen);
+        if is_heard || reports.every.is_some() {
+            unattended.spawn(is_heard);
+        }
+    }
+}
+
+extern "C" fn at_exit() {
+    // A signal handler may end a program in the middle of the library, whose locks are then taken.
+    if !brief::is_inside() && panic::catch_unwind(finish).is_err() {
+        say("the report at the end panicked");
+    }
+}
+
+fn finish() {
+    let Some(unattended) = ASKED_FOR.get() else {
+        return;
+    };
+    let is_child = process::id() != unattended.process;
+    if !is_child && unattended.reports.every.is_some() {
+        match unattended.intervals.try_lock_for(PATIENCE) {
+            Some(mut intervals) => {
+                unattended.add_interval(&mut intervals);
+                intervals.last = None;
+            }
+            None => say("the last interval is missing: one was being written for two seconds"),
+        }
+    }
+    unattended.report(is_child, &unattended.reports.to);
+}
+
+impl Unattended {
+    /// Writes a report to each place but the file of intervals.
+    fn report(&self, is_child: bool, to: &[Destination]) {
+        if to.is_empty() {
+            return;
+        }
+        let snapshot = collect::snapshot();
+        for destination in to {
+            match destination {
+                Destination::Terminal => {
+                    let table = report::table(&snapshot);
+                    let whose = if is_child {
+                        format!("process {}, a child of {}: ", process::id(), self.process)
+                    } else {
+                        String::new()
+                    };
+                    // What cannot be said cannot be complained about.
+                    let _ = to_stderr(&format!("{whose}{table}"));
+                }
+                Destination::File(_, Form::JsonLines) if self.reports.every.is_some() => {}
+                Destination::File(name, form) => {
+                    let path = self.path(name, is_child);
+                    let text = match form {
+                        Form::Table => report::table(&snapshot),
+                        Form::LockStat => report::lock_stat(&snapshot),
+                        Form::Json | Form::JsonLines => report::json(&snapshot) + "\n",
+                    };
+                    complain(&path, &fs::write(&path, text));
+                }
+            }
+        }
+    }
+
+    /// Adds the time since the last line.
+    fn add_interval(&self, intervals: &mut Intervals) {
+        let Some(last) = &intervals.last else {
+            return;
+        };
+        let now = collect::snapshot();
+        let line = report::json(&now.since(last)) + "\n";
+        let path = self.path(self.reports.file_of_intervals(), false);
+        let mut options = File::options();
+        options.create(true);
+        // What a process before this one has left is not continued.
+        if intervals.is_first {
+            options.write(true).truncate(true);
+        } else {
+            options.append(true);
+        }
+        let written = options
+            .open(&path)
+            .and_then(|mut file| file.write_all(line.as_bytes()));
+        if complain(&path, &written) {
+            intervals.last = Some(now);
+            intervals.is_first = false;
+        } else {
+            // Said once, not every ten seconds.
+            intervals.last = None;
+        }
+    }
+
+    /// The file that is meant by a name.
+    fn path(&self, name: &str, is_child: bool) -> PathBuf {
+        let number = process::id().to_string();
+        let mut name = name.replace("%p", &number);
+        if is_child && !name.contains(&number) {
+            let ending = name.rfind('.').unwrap_or(name.len());
+            name.insert_str(ending, &format!(".{number}"));
+        }
+        self.folder.join(name)
+    }
+
+    /// The thread that writes intervals and waits for the signal.
+    fn spawn(&'static self, is_heard: bool) {
+        let spawned = without_signals(|| {
+            let builder = thread::Builder::new().name("instrumented-lock".to_owned());
+            builder.spawn(move || self.attend(is_heard))
+        });
+        if let Err(error) = spawned {
+            say(&format!("no thread for `every` and `on-signal`: {error}"));
+        }
+    }
+
+    fn attend(&self, is_heard: bool) {
+        let mut next = self.reports.every.map(|every| Instant::now() + every);
+        loop {
+            let left = next.map(|next| next.saturating_duration_since(Instant::now()));
+            let look = is_heard.then_some(LOOK);
+            let pause = left.into_iter().chain(look).min().unwrap_or(LOOK);
+            thread::sleep(pause);
+            if is_heard && SIGNAL.swap(false, Ordering::Relaxed) {
+                let to: &[_] = match &self.reports.to[..] {
+                    [] => &[Destination::Terminal],
+                    to => to,
+                };
+                self.report(false, to);
+            }
+            if let Some((at, every)) = next.zip(self.reports.every)
+                && at <= Instant::now()
+            {
+                self.add_interval(&mut self.intervals.lock());
+                // Where the machine slept, one line for all of it.
+                let after = Instant::now();
+                next = Some((at + every).max(after + every / 2));
+            }
+        }
+    }
+}
+
+/// One line on standard error.
+fn say(what: &str) {
+    let _ = to_stderr(&format!("{ENVIRONMENT_VARIABLE}: {what}\n"));
+}
+
+/// Says what has gone wrong with a file. Returns whether nothing has.
+fn complain(path: &Path, written: &io::Result<()>) -> bool {
+    if let Err(error) = written {
+        say(&format!("`{}`: {error}", path.display()));
+    }
+    written.is_ok()
+}
+
+/// Not by the standard library's lock, which in a child of `fork` may be taken for good.
+#[cfg(unix)]
+fn to_stderr(text: &str) -> io::Result<()> {
+    use std::os::fd::FromRawFd as _;
+    // SAFETY: the number is that of standard error, which stays open: the file is not dropped. Where the
+    // program has closed it, writing fails.
+    let file = std::mem::ManuallyDrop::new(unsafe { File::from_raw_fd(libc::STDERR_FILENO) });
+    (&*file).write_all(text.as_bytes())
+}
+
+#[cfg(not(unix))]
+fn to_stderr(text: &str) -> io::Result<()> {
+    io::stderr().write_all(text.as_bytes())
+}
+
+/// Has [`SIGNAL`] set at a signal. Returns whether it is.
+#[cfg(unix)]
+fn listen(signal: Signal) -> bool {
+    extern "C" fn handler(_: libc::c_int) {
+        SIGNAL.store(true, Ordering::Relaxed);
+    }
+    let number = match signal {
+        Signal::Usr1 => libc::SIGUSR1,
+        Signal::Usr2 => libc::SIGUSR2,
+    };
+    // SAFETY: all zeros is a value of this structure, of integers and pointers that may be null.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: as above.
+    let mut known: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: asks only; `known` is there to be written.
+    let asked = unsafe { libc::sigaction(number, std::ptr::null(), &raw mut known) };
+    if asked != 0 || known.sa_sigaction != libc::SIG_DFL {
+        say("`on-signal`: the program handles that signal itself");
+        return false;
+    }
+    let handler: extern "C" fn(libc::c_int) = handler;
+    action.sa_sigaction = handler as libc::sighandler_t;
+    action.sa_flags = libc::SA_RESTART;
+    // SAFETY: the handler stores to an atomic, which may be done at any time.
+    let set = unsafe { libc::sigaction(number, &raw const action, std::ptr::null_mut()) };
+    if set != 0 {
+        say(&format!("`on-signal`: {}", io::Error::last_os_error()));
+    }
+    set == 0
+}
+
+#[cfg(not(unix))]
+fn listen(_: Signal) -> bool {
+    say("`on-signal`: there are no such signals on this system");
+    false
+}
+
+/// A thread that is made inside is not interrupted: a program that blocks signals in all its threads before it
+/// makes them does not know of this one.
+#[cfg(unix)]
+fn without_signals<T>(make: impl FnOnce() -> T) -> T {
+    // SAFETY: all zeros is a value of this structure, of integers.
+    let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: as above.
+    let mut before: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: fills the set that it is given.
+    unsafe { libc::sigfillset(&raw mut all) };
+    // SAFETY: both sets are there, the one filled, the other to be written.
+    let blocked =
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before) } == 0;
+    let result = make();
+    if blocked {
+        // SAFETY: `before` has been written by the call above.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        }
+    }
+    result
+}
+
+#[cfg(not(unix))]
+fn without_signals<T>(make: impl FnOnce() -> T) -> T {
+    make()
+}
