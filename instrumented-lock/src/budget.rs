@@ -477,7 +477,7 @@ mod tests {
         let are_measured = || {
             *lock.lock() += 1;
             let classes = registry::classes();
-            let mut measured = classes.iter().map(|class| class.state().is_measured());
+            let mut measured = classes.iter().map(|class| class.state().is_followed());
             let first = measured.next().unwrap();
             assert!(measured.all(|one| one == first), "all or none");
             first

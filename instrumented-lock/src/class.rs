@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 /// What `#[instrumented]` says of a class, in a `static` beside the item: small, because the compiler
 /// evaluates every one. The class is made when one of its locks is first used, or when the registry
@@ -52,6 +52,10 @@ pub struct LockClass {
     kind: AtomicU8,
     /// A [`State`].
     state: AtomicU8,
+    /// Whether it is followed what else is held when its locks are asked for.
+    has_order: AtomicBool,
+    /// Why its locks may be taken in any order among themselves.
+    nesting: OnceLock<&'static str>,
     own: Mutex<OwnSettings>,
 }
 
@@ -69,9 +73,12 @@ const WITHOUT_LINES: u8 = 3;
 const OTHERWISE: u8 = 0x20;
 const SHIFT: u8 = 0x1f;
 const ALL_LINES_ONE: u8 = 0x40;
-/// Together with any of these: somebody measures acquisitions, whatever is recorded. No state with it
-/// is that of the fast path.
-const MEASURED: u8 = 0x80;
+/// Together with any of these: somebody measures acquisitions, whatever is recorded, or follows their order.
+/// No state with it is that of the fast path.
+const FOLLOWED: u8 = 0x80;
+/// As [`EXACT`], and the order of locks is followed. As if one hold in 2^31 were timed, which is none of those
+/// that there are: so nobody looks for it who does not have to.
+const IN_ORDER: u8 = OTHERWISE + SHIFT;
 
 /// How a hold is recorded. Decided when it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +113,8 @@ impl LockClass {
             rank,
             kind: AtomicU8::new(kind as u8),
             state: AtomicU8::new(OFF),
+            has_order: AtomicBool::new(false),
+            nesting: OnceLock::new(),
             own: Mutex::new(OwnSettings::default()),
         };
         class.apply_settings();
@@ -166,6 +175,36 @@ impl LockClass {
         self.change(|own| own.call_sites = call_sites);
     }
 
+    /// Its locks may be taken while others of this class are held, in any order: see
+    /// [`order`](crate::order). Says why that cannot be a deadlock; the first reason stays.
+    ///
+    /// ```
+    /// use instrumented_lock::{instrumented, registry, Mutex};
+    ///
+    /// #[instrumented(prefix = "tree")]
+    /// struct Node { children: Mutex<Vec<Node>> }
+    ///
+    /// for class in registry::classes() {
+    ///     if class.name() == "tree::Node::children" {
+    ///         class.allow_nesting("parents are locked before their children");
+    ///     }
+    /// }
+    /// ```
+    pub fn allow_nesting(&self, reason: &'static str) {
+        let _ = self.nesting.set(reason);
+    }
+
+    /// Why its locks [may be taken in any order](Self::allow_nesting) among themselves, if they may.
+    pub fn nesting(&self) -> Option<&'static str> {
+        self.nesting.get().copied()
+    }
+
+    /// Whether it is followed what else is held when its locks are asked for.
+    pub(crate) fn has_order(&self) -> bool {
+        // Relaxed: as for the state.
+        self.has_order.load(Ordering::Relaxed)
+    }
+
     fn change(&self, change: impl FnOnce(&mut OwnSettings)) {
         let _inside = Inside::enter();
         change(&mut brief::lock(&self.own));
@@ -203,12 +242,15 @@ impl LockClass {
         } else {
             OTHERWISE + timing + if call_sites { 0 } else { ALL_LINES_ONE }
         };
-        let measured = if settings.measurements > 0 {
-            MEASURED
-        } else {
-            0
+        let has_order = settings.order.is_some() && state != OFF;
+        let is_measured = settings.measurements > 0;
+        let (state, followed) = match (is_measured, has_order) {
+            (false, false) => (state, 0),
+            (false, true) if state == EXACT => (IN_ORDER, 0),
+            _ => (state, FOLLOWED),
         };
-        self.state.store(state | measured, Ordering::Relaxed);
+        self.has_order.store(has_order, Ordering::Relaxed);
+        self.state.store(state | followed, Ordering::Relaxed);
     }
 
     /// What its locks record now.
@@ -233,13 +275,18 @@ impl State {
     /// Whether the locks are observed.
     #[inline]
     pub(crate) fn is_on(self) -> bool {
-        self.0 & !MEASURED != OFF
+        self.0 & !FOLLOWED != OFF
     }
 
     /// Whether there is nothing to find out before a hold is recorded: it is timed, by the plain counter.
     #[inline(always)]
     pub(crate) fn is_exact(self) -> bool {
         self.0 == EXACT
+    }
+
+    /// Whether all there is to find out is in which order locks are taken.
+    pub(crate) fn is_in_order(self) -> bool {
+        self.0 == IN_ORDER
     }
 
     /// Whether all there is to find out is that lines are not told apart.
@@ -271,9 +318,9 @@ impl State {
     /// are not observed.
     #[inline]
     pub(crate) fn recording(self, thread: &Thread) -> Option<(Timing, bool)> {
-        let shift = match self.0 & !MEASURED {
+        let shift = match self.0 & !FOLLOWED {
             OFF => return None,
-            EXACT | WITHOUT_LINES => 0,
+            EXACT | WITHOUT_LINES | IN_ORDER => 0,
             more => more & SHIFT,
         };
         let timing = match shift {
@@ -286,14 +333,15 @@ impl State {
 
     /// Whether lines are told apart.
     pub(crate) fn tells_lines(self) -> bool {
-        let state = self.0 & !MEASURED;
+        let state = self.0 & !FOLLOWED;
         state != WITHOUT_LINES && state & ALL_LINES_ONE == 0
     }
 
-    /// Whether acquisitions are [noted](crate::notes::note).
+    /// Whether there is more to do than to record: acquisitions are [noted](crate::notes::note), or their
+    /// [order](LockClass::has_order) is followed.
     #[inline]
-    pub(crate) fn is_measured(self) -> bool {
-        self.0 & MEASURED != 0
+    pub(crate) fn is_followed(self) -> bool {
+        self.0 & FOLLOWED != 0
     }
 }
 
@@ -425,7 +473,10 @@ mod tests {
                 "--nocapture",
             ])
             .env("BEFORE", before)
-            .env(registry::ENVIRONMENT_VARIABLE, environment)
+            .env(
+                registry::ENVIRONMENT_VARIABLE,
+                format!("order=off,{environment}"),
+            )
             .output()
             .expect("it runs again");
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -436,7 +487,7 @@ mod tests {
 
     #[test]
     fn the_fast_path_is_taken_whatever_came_before_the_first_use() {
-        let has_counter = child("nothing", "");
+        let has_counter = child("nothing", "on");
         for before in [
             "snapshot",
             "classes",
@@ -446,15 +497,15 @@ mod tests {
             "look",
             "own settings",
         ] {
-            assert_eq!(child(before, ""), has_counter, "{before}");
+            assert_eq!(child(before, "on"), has_counter, "{before}");
         }
     }
 
     #[test]
     fn what_the_program_says_of_the_clock_counts_more_than_the_environment() {
         assert!(!child("nothing", "ordered-clock"));
-        assert_eq!(child("unordered", "ordered-clock"), child("nothing", ""));
-        assert_eq!(child("clock", "ordered-clock"), child("nothing", ""));
+        assert_eq!(child("unordered", "ordered-clock"), child("nothing", "on"));
+        assert_eq!(child("clock", "ordered-clock"), child("nothing", "on"));
         assert!(!child("snapshot", "ordered-clock"));
     }
 }

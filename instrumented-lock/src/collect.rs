@@ -11,6 +11,7 @@ use crate::class::LockClass;
 use crate::classes;
 use crate::clock;
 use crate::mode::{Activity, Mode};
+use crate::nesting;
 use crate::settings;
 use crate::snapshot::{
     Blame, CallSite, Distribution, InFlight, InFlightState, InFlightTotals, Location, LockSnapshot,
@@ -51,6 +52,7 @@ pub(crate) fn snapshot() -> Snapshot {
             .collect(),
         locks,
         in_flight,
+        nesting::order(),
     )
 }
 

@@ -3,7 +3,9 @@
 //! To add a word, add a row to [`WORDS`], what it sets to [`Words`], and a line to the table of
 //! [`ENVIRONMENT_VARIABLE`](crate::registry::ENVIRONMENT_VARIABLE).
 
-use crate::settings::{Destination, Form, HoldTiming, InvalidSetting, Reports, Signal, Words};
+use crate::settings::{
+    Destination, Form, HoldTiming, InvalidSetting, Reaction, Reports, Signal, Words,
+};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -19,7 +21,7 @@ struct Word {
 }
 
 /// In the order in which they are listed. A word that has no row is how often holds are timed, as `1/64`.
-const WORDS: [Word; 9] = [
+const WORDS: [Word; 10] = [
     Word {
         name: "on",
         forms: "`on`",
@@ -49,6 +51,20 @@ const WORDS: [Word; 9] = [
         name: "ordered-clock",
         forms: "`ordered-clock`",
         read: |words, value| alone(value, || words.settings.ordered_clock = true),
+    },
+    Word {
+        name: "order",
+        forms: "`order`, `order=log`, `order=panic`, `order=off`",
+        read: |words, value| {
+            words.settings.order = match value {
+                None => Some(Reaction::Collect),
+                Some("log") => Some(Reaction::Log),
+                Some("panic") => Some(Reaction::Panic),
+                Some("off") => None,
+                Some(_) => return None,
+            };
+            Some(())
+        },
     },
     Word {
         name: "report",

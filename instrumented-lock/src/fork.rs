@@ -12,6 +12,7 @@ pub(crate) enum Whose {
     Logs,
     Classes,
     Watches,
+    Nesting,
     Settings,
 }
 
@@ -23,7 +24,7 @@ pub(crate) struct Hooks {
     pub(crate) after: fn(bool),
 }
 
-static HOOKS: [OnceLock<Hooks>; 4] = [const { OnceLock::new() }; 4];
+static HOOKS: [OnceLock<Hooks>; 5] = [const { OnceLock::new() }; 5];
 
 /// Which hooks have been called before the fork that is under way; a bit for each.
 static CALLED: AtomicU8 = AtomicU8::new(0);

@@ -18,6 +18,7 @@
 //! | [`Snapshot::advice`] | what the figures mean, in sentences |
 //! | [`report`] | snapshots for people and programs |
 //! | [`registry::ENVIRONMENT_VARIABLE`] | reports and settings from outside, without any code |
+//! | [`order`] | mistakes in the order in which locks are taken, found before they are deadlocks |
 //! | [`budget`] | how often a piece of code takes which lock, as an assertion for tests |
 //! | [`clock`] | where time comes from; a mock for tests |
 //! | [`raw`] | the instrumentation itself, around any `lock_api` raw lock |
@@ -150,7 +151,9 @@ pub mod lints {}
 mod lock_kind;
 mod mode;
 mod mutex;
+mod nesting;
 mod notes;
+pub mod order;
 pub mod raw;
 mod recursive_rwlock;
 pub mod registry;

@@ -33,7 +33,7 @@ pub fn snapshot() -> Snapshot {
     collect::snapshot()
 }
 
-fn change(change: impl FnOnce(&mut Settings)) {
+pub(crate) fn change(change: impl FnOnce(&mut Settings)) {
     settings::change(change);
     classes::apply_settings();
 }

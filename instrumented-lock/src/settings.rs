@@ -21,6 +21,7 @@ use std::time::Duration;
 /// | `1/64` or another power of two up to `1/1048576` | one hold in so many is timed |
 /// | `no-call-sites` | lines are not [told apart](crate::registry::set_call_sites) |
 /// | `ordered-clock` | the clock's reads are [ordered](crate::clock::set_ordered) |
+/// | `order`, `order=log`, `order=panic`, `order=off` | the [order of locks](crate::order) is followed, and what is wrong kept, said on standard error, a panic; or it is not followed |
 /// | `report` | the [table](crate::report::table) goes to standard error when the program ends |
 /// | `report=FILE` | a report is written to `FILE`: the table where its name ends with `.txt`, [JSON](crate::report::json) with `.json`, the [kernel's format](crate::report::lock_stat) with `.lock_stat` |
 /// | `every=10s`, or `500ms`, `1m`, `1h` | so often a line of JSON is added to the file of a `report=FILE` that ends with `.jsonl` (without one, to `instrumented-lock.jsonl`): the [interval](crate::Snapshot::since) since the line before; the last one when the program ends |
@@ -231,6 +232,11 @@ pub(crate) fn current() -> Settings {
     with(|current| current.settings)
 }
 
+/// What is done with findings about the order of locks.
+pub(crate) fn reaction() -> Reaction {
+    current().order.unwrap_or_default()
+}
+
 /// Changes it. Classes then have to be told.
 pub(crate) fn change(change: impl FnOnce(&mut Settings)) {
     with(|current| change(&mut current.settings));
@@ -253,6 +259,23 @@ pub(crate) struct Settings {
     pub(crate) ordered_clock: bool,
     /// Measurements of a [budget](crate::budget) that are under way.
     pub(crate) measurements: usize,
+    /// What is done with findings where the [order](crate::order) of locks is followed; `None` where it is
+    /// not.
+    pub(crate) order: Option<Reaction>,
+}
+
+/// What is done when a mistake in the order of locks is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reaction {
+    /// It is kept, for [`Snapshot::order`](crate::Snapshot::order) and
+    /// [`assert_clean!`](crate::order::assert_clean).
+    #[default]
+    Collect,
+    /// It is kept, and said on standard error.
+    Log,
+    /// It is kept, and the thread panics before it asks for the lock: for tests. A thread that panics
+    /// already says it on standard error.
+    Panic,
 }
 
 impl Default for Settings {
@@ -263,6 +286,7 @@ impl Default for Settings {
             call_sites: true,
             ordered_clock: false,
             measurements: 0,
+            order: cfg!(debug_assertions).then_some(Reaction::Collect),
         }
     }
 }

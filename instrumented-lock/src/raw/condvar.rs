@@ -18,9 +18,11 @@ use crate::class::{Declaration, LockClass};
 use crate::clock;
 use crate::lock_kind::LockKind;
 use crate::mode::Activity;
+use crate::nesting::{self, Request};
 use crate::stats::{self, Entry, Kind, Record};
 use lock_api::MutexGuard;
 use std::panic::Location;
+use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How many threads sleep.
@@ -114,6 +116,16 @@ impl RawCondvar {
         // SAFETY: only the class is looked at.
         let raw = unsafe { MutexGuard::mutex(guard).raw() };
         let mutex = raw.class.resolved();
+        if mutex.is_some_and(LockClass::has_order) {
+            let own = self.class.class(LockKind::Condvar);
+            let request = Request {
+                class: own,
+                lock: ptr::from_ref(self).addr(),
+                activity: Activity::Write,
+                at: Location::caller(),
+            };
+            stats::here(|thread| nesting::is_about_to_sleep(thread, raw.address(), &request));
+        }
         let mut gate = self.gate.lock();
         self.fall_asleep(&mut gate, raw.address());
         MutexGuard::unlocked(guard, || {

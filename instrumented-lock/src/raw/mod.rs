@@ -34,6 +34,7 @@ use crate::class::{Declaration, LockClass, Timing};
 use crate::clock;
 use crate::lock_kind::LockKind;
 use crate::mode::Activity;
+use crate::nesting::{self, Request};
 use crate::notes::{self, note};
 use crate::stats::{self, Entry, Holder, Kind, Page, Place, Record, Room, Site, Thread, Watch};
 use std::cell::Cell;
@@ -211,6 +212,8 @@ impl Ready {
 enum Unready {
     /// There is nothing to do but to acquire.
     Off,
+    /// All there is to find out is in which order locks are taken.
+    InOrder(&'static LockClass),
     /// It takes more.
     Otherwise,
 }
@@ -245,7 +248,11 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let place = thread.place().ok_or(Unready::Otherwise)?;
         // Last: who is passed over is not asked again.
         if !is_timed && !state.passes_over(thread) {
-            return Err(Unready::Otherwise);
+            return Err(if state.is_in_order() {
+                Unready::InOrder(class)
+            } else {
+                Unready::Otherwise
+            });
         }
         Ok(Ready {
             class: Cell::new(class),
@@ -363,6 +370,10 @@ impl<R, K: Kinds> Instrumented<R, K> {
                 cold_path();
                 wait(&self.raw).map(Held::unobserved)
             }
+            Err(Unready::InOrder(class)) => {
+                cold_path();
+                self.acquire_in_order(thread, class, activity, location, now, wait)
+            }
             Err(Unready::Otherwise) => {
                 cold_path();
                 self.acquire_special(thread, kind, activity, location, now, wait)
@@ -388,6 +399,43 @@ impl<R, K: Kinds> Instrumented<R, K> {
         }
         let how = (ready.site, ready.timing());
         self.wait_fast(thread, ready.class.get(), activity, how, wait)
+    }
+
+    /// Acquires where all else is as on the fast path, but it is followed what else the thread holds.
+    #[inline(never)]
+    fn acquire_in_order<G, E>(
+        &self,
+        thread: &Thread,
+        class: &'static LockClass,
+        activity: Activity,
+        location: Site,
+        now: impl FnOnce(&R) -> Option<G>,
+        wait: impl FnOnce(&R) -> Result<G, E>,
+    ) -> Result<Held<G>, E> {
+        let request = self.request(class, activity, location);
+        nesting::is_about_to_acquire(thread, &request);
+        // What has been learnt may have taken the last place.
+        thread.open_window();
+        let Some(place) = thread.place() else {
+            return self.acquire_general(thread, class.kind(), activity, location, now, wait);
+        };
+        let ready = Ready {
+            class: Cell::new(class),
+            place,
+            site: Some(location),
+            is_timed: true,
+        };
+        let held = if let Some(inner) = now(&self.raw) {
+            Held::observed(inner, self.begin_ready(thread, &ready, activity))
+        } else {
+            nesting::is_about_to_wait(thread, &request);
+            let how = (ready.site, ready.timing());
+            self.wait_fast(thread, class, activity, how, wait)?
+        };
+        if let Some(hold) = held.hold {
+            nesting::has_acquired(thread, self.address(), hold.record());
+        }
+        Ok(held)
     }
 
     /// Acquires where one thing is not as on the fast path: it is the lock's first use, the lock is watched, or
@@ -451,14 +499,22 @@ impl<R, K: Kinds> Instrumented<R, K> {
         if let Ok(ready) = self.ready(thread, location) {
             return self.acquire_ready(thread, &ready, activity, now, wait);
         }
-        let observed = self.observe(thread, kind, location);
+        let observed = self.observe(thread, kind, Some(activity), location);
         let held = match observed {
             None => Held::unobserved(wait(&self.raw)?),
-            Some(observed) => match now(&self.raw) {
-                Some(inner) => Held::observed(inner, self.begin(thread, &observed, activity)),
-                None => self.wait(thread, &observed, activity, wait)?,
-            },
+            Some(observed) => {
+                if let Some(inner) = now(&self.raw) {
+                    Held::observed(inner, self.begin(thread, &observed, activity))
+                } else {
+                    if observed.class.has_order() {
+                        let request = self.request(observed.class, activity, location);
+                        nesting::is_about_to_wait(thread, &request);
+                    }
+                    self.wait(thread, &observed, activity, wait)?
+                }
+            }
         };
+        self.has_acquired(thread, held.hold);
         self.note(activity, location);
         Ok(held)
     }
@@ -506,7 +562,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         if self.is_off() || brief::is_inside() {
             return now(&self.raw).map(Held::unobserved);
         }
-        let observed = self.observe(thread, kind, location);
+        let observed = self.observe(thread, kind, None, location);
         let held = match (now(&self.raw), observed) {
             (None, None) => return None,
             (None, Some(observed)) => {
@@ -518,6 +574,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
                 Held::observed(inner, self.begin(thread, &observed, activity))
             }
         };
+        self.has_acquired(thread, held.hold);
         self.note(activity, location);
         Some(held)
     }
@@ -531,11 +588,27 @@ impl<R, K: Kinds> Instrumented<R, K> {
 
     /// Where and how to record, or `None` where recording is off. Finds a lock's class, and makes room in the
     /// thread's log.
+    /// `waits_for` says what the lock is asked for, if that may have to wait.
     #[inline]
-    fn observe(&self, thread: &Thread, kind: LockKind, location: Site) -> Option<Observed> {
+    fn observe(
+        &self,
+        thread: &Thread,
+        kind: LockKind,
+        waits_for: Option<Activity>,
+        location: Site,
+    ) -> Option<Observed> {
         let class = self.class.class(kind);
-        if class.state().is_measured() {
+        if class.state().is_followed() {
             notes::reserve();
+        }
+        if class.has_order() && !brief::is_inside() {
+            match waits_for {
+                Some(activity) => {
+                    let request = self.request(class, activity, location);
+                    nesting::is_about_to_acquire(thread, &request);
+                }
+                None => _ = nesting::held(thread),
+            }
         }
         let (timing, call_sites) = class.state().recording(thread)?;
         Some(Observed {
@@ -546,11 +619,30 @@ impl<R, K: Kinds> Instrumented<R, K> {
         })
     }
 
+    fn request(&self, class: &'static LockClass, activity: Activity, at: Site) -> Request {
+        Request {
+            class,
+            lock: self.address(),
+            activity,
+            at,
+        }
+    }
+
+    /// An acquisition has been made: its hold is noted while the order of locks is followed.
+    #[inline]
+    fn has_acquired(&self, thread: &Thread, hold: Option<Hold>) {
+        if let Some(hold) = hold
+            && self.class.resolved().is_some_and(LockClass::has_order)
+        {
+            nesting::has_acquired(thread, self.address(), hold.record());
+        }
+    }
+
     /// Notes an acquisition while somebody measures. The fast path need not: it is none then.
     #[inline]
     fn note(&self, activity: Activity, line: Site) {
         if let Some(class) = self.class.resolved()
-            && class.state().is_measured()
+            && class.state().is_followed()
             && !brief::is_inside()
             && let Some(mode) = activity.mode()
         {
@@ -698,6 +790,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             let start = hold.start_of_next(end);
             let next = self.publish(&room, class, to, site, (hold.timing(), start), false);
             self.set_last(me);
+            self.has_acquired(thread, Some(next));
             next
         });
         // Listed before the other one is not any more: whoever looks finds the lock held.

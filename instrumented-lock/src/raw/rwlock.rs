@@ -4,6 +4,7 @@ use super::{Held, Hold, Instrumented, Kinds, Observed, always};
 use crate::brief;
 use crate::lock_kind::LockKind;
 use crate::mode::Activity;
+use crate::nesting;
 use crate::stats;
 use lock_api::{
     RawRwLock, RawRwLockDowngrade, RawRwLockFair, RawRwLockTimed, RawRwLockUpgrade,
@@ -207,6 +208,10 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
         let record = hold.record();
         stats::here(|thread| {
             let class = self.class.class(LockKind::Unknown);
+            if class.has_order() {
+                let request = self.request(class, Activity::Write, location);
+                nesting::is_about_to_acquire(thread, &request);
+            }
             let observed = Observed {
                 class,
                 room: thread.room_for_one(),
@@ -217,8 +222,9 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
             self.tell_end(record, start, false);
             record.set_what(record.what() & !stats::WATCHED);
             let held = self.wait(thread, &observed, Activity::Write, wait);
-            if held.is_ok() {
+            if let Ok(held) = &held {
                 record.finish(start);
+                self.has_acquired(thread, held.hold);
             } else {
                 self.tell_again(record);
             }

@@ -2,8 +2,8 @@
 //! nobody has prepared for it.
 
 use crate::snapshot::{
-    Blame, CallSite, Distribution, InFlight, InFlightState, InFlightTotals, Location, LockSnapshot,
-    ModeSnapshot, SleepSnapshot, Snapshot,
+    Blame, CallSite, Distribution, Finding, InFlight, InFlightState, InFlightTotals, Location,
+    LockSnapshot, ModeSnapshot, Order, OrderEdge, OrderEnd, SleepSnapshot, Snapshot,
 };
 use std::fmt::{Display, Write as _};
 
@@ -110,6 +110,51 @@ impl Fields for Snapshot {
         });
         object.objects("locks", self.locks());
         object.objects("in_flight", self.in_flight());
+        if !self.order().is_empty() {
+            object.object("order", self.order());
+        }
+    }
+}
+
+impl Fields for Order {
+    fn write(&self, object: &mut Object<'_>) {
+        object.objects("edges", self.edges());
+        object.objects("findings", self.findings());
+        object.plain("unlisted", self.unlisted());
+    }
+}
+
+impl Fields for OrderEdge {
+    fn write(&self, object: &mut Object<'_>) {
+        object.object("held", self.held());
+        object.object("wanted", self.wanted());
+        if self.is_downwards() {
+            object.plain("downwards", true);
+        }
+        optional_text(object, "thread", self.thread());
+        object.plain("count", self.count());
+    }
+}
+
+impl Fields for OrderEnd {
+    fn write(&self, object: &mut Object<'_>) {
+        object.text("lock", self.lock());
+        object.text("mode", &self.mode().to_string());
+        object.object("location", self.location());
+    }
+}
+
+impl Fields for Finding {
+    fn write(&self, object: &mut Object<'_>) {
+        object.text("kind", &self.kind().to_string());
+        object.objects("edges", self.edges());
+    }
+}
+
+fn optional_text(object: &mut Object<'_>, key: &str, text: Option<&str>) {
+    match text {
+        Some(text) => object.text(key, text),
+        None => object.plain(key, "null"),
     }
 }
 
@@ -227,10 +272,7 @@ impl Fields for InFlight {
         };
         object.text("state", state);
         object.object("location", &self.location);
-        match &self.thread {
-            Some(thread) => object.text("thread", thread),
-            None => object.plain("thread", "null"),
-        }
+        optional_text(object, "thread", self.thread());
         object.optional("age_ns", self.age_ns);
     }
 }

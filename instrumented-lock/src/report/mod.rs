@@ -2,12 +2,14 @@
 
 mod json;
 mod lock_stat;
+mod order;
 mod table;
 pub(crate) mod units;
 mod who;
 
 pub use json::json;
 pub use lock_stat::lock_stat;
+pub use order::dot;
 pub use table::{TableOptions, print, table, table_with};
 
 use crate::snapshot::Snapshot;

@@ -10,6 +10,7 @@ mod distribution;
 mod in_flight;
 mod location;
 mod lock;
+mod order;
 
 pub use blame::Blame;
 pub use call_site::CallSite;
@@ -18,6 +19,7 @@ pub use in_flight::{InFlight, InFlightState, InFlightTotals};
 pub use location::Location;
 pub(crate) use location::THROUGH_POINTER;
 pub use lock::{LockSnapshot, ModeSnapshot, SleepSnapshot};
+pub use order::{Finding, FindingKind, Order, OrderEdge, OrderEnd};
 
 use std::time::Duration;
 
@@ -91,7 +93,21 @@ use std::time::Duration;
 ///     "location": {"file": "src/main.rs", "line": 7, "column": 9},
 ///     "thread": "worker-1",            null where it has no name
 ///     "age_ns": 80512                  null where it is not known
-///   }]
+///   }],
+///   "order": {                         if the order of locks is followed
+///     "edges": [{
+///       "held": {"lock": "app::Store::index", "mode": "read", "location": {}},
+///       "wanted": {},                  of the same form
+///       "downwards": true,             of locks of one name, if the second is at the lower address
+///       "thread": "worker-1",
+///       "count": 1
+///     }],
+///     "findings": [{
+///       "kind": "circle",              or "rank", "recursion", "sleep"
+///       "edges": []                    of the form above
+///     }],
+///     "unlisted": 0
+///   }
 /// }
 /// ```
 ///
@@ -115,6 +131,11 @@ pub struct Snapshot {
     diagnostics: Vec<String>,
     locks: Vec<LockSnapshot>,
     in_flight: Vec<InFlight>,
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Order::is_empty")
+    )]
+    order: Order,
 }
 
 impl Snapshot {
@@ -126,6 +147,7 @@ impl Snapshot {
         mut diagnostics: Vec<String>,
         locks: Vec<LockSnapshot>,
         in_flight: Vec<InFlight>,
+        order: Order,
     ) -> Self {
         diagnostics.extend(name_clashes(&locks));
         Snapshot {
@@ -135,6 +157,7 @@ impl Snapshot {
             diagnostics,
             locks,
             in_flight,
+            order,
         }
     }
 
@@ -192,6 +215,12 @@ impl Snapshot {
         all.saturating_sub(self.in_flight.len() as u64)
     }
 
+    /// In which order locks have been taken, and what is wrong with that. Empty unless it is
+    /// [followed](crate::order).
+    pub fn order(&self) -> &Order {
+        &self.order
+    }
+
     /// What is wrong with the declarations and settings, in sentences: two classes that claim one
     /// name, with both places; an [environment variable](crate::registry::ENVIRONMENT_VARIABLE) that
     /// says nothing.
@@ -214,6 +243,7 @@ impl Snapshot {
         Snapshot {
             elapsed: self.elapsed.saturating_sub(earlier.begun()),
             locks: locks.collect(),
+            order: self.order.since(&earlier.order),
             ..self.clone()
         }
     }
@@ -253,6 +283,7 @@ impl Snapshot {
             diagnostics,
             locks,
             in_flight: [&self.in_flight[..], &other.in_flight].concat(),
+            order: self.order.merge(&other.order),
         }
     }
 

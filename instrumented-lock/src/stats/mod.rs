@@ -3,13 +3,14 @@
 //! Bottom up: `durations` is a distribution, `lines` and `pairs` what
 //! is kept by line, `figures` all that is kept of a class. `log` is what threads write, `record` what
 //! that says, `fold` adds it to the figures, `thread` says which pages are
-//! whose. `blame` is the arithmetic of who kept whom waiting, `watch` what a lock that is waited for
+//! whose, `held` what each of them holds, where that is asked for. `blame` is the arithmetic of who kept whom waiting, `watch` what a lock that is waited for
 //! keeps of it. `sampling` says which holds are timed where not all are.
 
 mod blame;
 mod durations;
 mod figures;
 mod fold;
+mod held;
 mod lines;
 mod log;
 mod owner;
@@ -25,6 +26,7 @@ mod watches;
 
 pub(crate) use durations::Totals;
 pub(crate) use figures::{ActivityTotals, ClassStats, Scratch};
+pub(crate) use held::HeldLocks;
 pub(crate) use lines::LineFigures;
 pub(crate) use log::{Batch, Bits, Entry, Page, Record, Waiting};
 pub(crate) use pairs::Pair;

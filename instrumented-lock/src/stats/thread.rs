@@ -9,6 +9,7 @@
 //! have one at that moment; what they had open is nobody's any more.
 
 use super::fold;
+use super::held::HeldLocks;
 use super::log::{Locked, Page, Record, Window};
 use super::owner::{PAGE_NUMBERS, PageOwner};
 use super::sampling::{self, Sampling};
@@ -120,6 +121,8 @@ pub(crate) struct Thread {
     page: Cell<Option<&'static Page>>,
     /// Whether it has further pages.
     has_more: Cell<bool>,
+    /// What it holds, once somebody has asked for that.
+    held: Cell<Option<&'static HeldLocks>>,
     pub(crate) sampling: Sampling,
 }
 
@@ -153,6 +156,7 @@ thread_local! {
             window: Cell::new(&EMPTY),
             page: Cell::new(None),
             has_more: Cell::new(false),
+            held: Cell::new(None),
             sampling: Sampling::new(),
         }
     };
@@ -213,10 +217,45 @@ impl Thread {
         }
     }
 
+    /// What the thread holds, as far as it has been noted there.
+    #[inline]
+    pub(crate) fn held(&self) -> Option<&'static HeldLocks> {
+        self.held.get()
+    }
+
+    /// The same, from now on. `None` for a thread that is being torn down. May allocate.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_held(&self) -> Option<&'static HeldLocks> {
+        let _inside = Inside::enter();
+        self.room(1);
+        self.page.get()?;
+        let unused = brief::lock(&LOGS).unused_held.pop();
+        let held = unused.unwrap_or_else(|| {
+            let held: &'static HeldLocks = Box::leak(Box::new(HeldLocks::new()));
+            let mut logs = brief::lock(&LOGS);
+            logs.held.push(held);
+            // Who ends need not allocate.
+            let others = logs.held.len();
+            logs.unused_held.reserve(others);
+            held
+        });
+        self.held.set(Some(held));
+        Some(held)
+    }
+
+    /// The name of the thread, if it has one.
+    pub(crate) fn name(&self) -> Option<Arc<str>> {
+        self.page.get()?.owner.name()
+    }
+
     #[cold]
     #[inline(never)]
     fn make_room(&self) -> Room {
         let _inside = Inside::enter();
+        if let Some(held) = self.held.get() {
+            held.forget_ended();
+        }
         let mut page = self.page.get().filter(|page| fold_own(page));
         if page.is_none() {
             page = self.other_page();
@@ -315,6 +354,10 @@ impl Drop for Lease {
         here(|thread| {
             thread.window.set(&EMPTY);
             thread.page.set(None);
+            if let Some(held) = thread.held.take() {
+                held.clear();
+                brief::lock(&LOGS).unused_held.push(held);
+            }
         });
         self.0.get_mut().drain(..).for_each(give_up);
     }
@@ -379,11 +422,16 @@ struct Logs {
     pages: Vec<&'static Page>,
     /// Those whose owners have ended.
     unowned: VecDeque<&'static Page>,
+    /// What threads hold, where that is noted, and the lists that no thread has.
+    held: Vec<&'static HeldLocks>,
+    unused_held: Vec<&'static HeldLocks>,
 }
 
 static LOGS: Mutex<Logs> = Mutex::new(Logs {
     pages: Vec::new(),
     unowned: VecDeque::new(),
+    held: Vec::new(),
+    unused_held: Vec::new(),
 });
 
 /// A page for the calling thread of that name: one whose owner has ended, or a new one.
@@ -415,6 +463,13 @@ fn enrol(name: Option<&str>) -> &'static Page {
     });
     page.owner.set_name(name.map(Arc::from));
     page
+}
+
+/// All pages there are, and what threads hold, where that is noted.
+pub(crate) fn pages_and_held() -> (Vec<&'static Page>, Vec<&'static HeldLocks>) {
+    let _inside = Inside::enter();
+    let logs = brief::lock(&LOGS);
+    (logs.pages.clone(), logs.held.clone())
 }
 
 /// All pages there are, for one reader at a time: nobody else reads them, or the figures that they are
@@ -474,6 +529,11 @@ const AT_FORK: Hooks = Hooks {
 /// The threads that the child does not have have ended.
 fn disown_others(mut logs: MutexGuard<'_, Logs>, own: &[&'static Page]) {
     logs.collect_put_back();
+    let own_held = here(|thread| thread.held.get());
+    let others = logs.held.iter().copied();
+    let others = others.filter(|held| !own_held.is_some_and(|own| ptr::eq(own, *held)));
+    let others: Vec<_> = others.inspect(|held| held.clear()).collect();
+    logs.unused_held = others;
     let is_own = |page: &Page| own.iter().any(|own| ptr::eq(*own, page));
     for page in logs.pages.clone() {
         // SAFETY: `AT_FORK.before` has locked it and forgotten the guard, on this thread.
