@@ -1,0 +1,21 @@
+//! What [`instrumented_lock`] has recorded, in the formats of other tools.
+//!
+//! Every format is a pure function of a [`Snapshot`](instrumented_lock::Snapshot): of a whole run, of an
+//! interval, or of what another process has left as JSON.
+//!
+//! | module, and feature | |
+//! |---|---|
+//! | [`prometheus`] | Prometheus' text format and OpenMetrics |
+//! | [`pprof`] | profiles as Go's mutex and block profiles, for `go tool pprof` and what else reads them |
+//! | [`folded`] | folded stacks, for `inferno-flamegraph` and `flamegraph.pl` |
+//!
+//! All of these features are on by default. `pprof` alone pulls in other crates: `prost` and `flate2`.
+
+#[cfg(feature = "folded")]
+pub mod folded;
+#[cfg(feature = "pprof")]
+pub mod pprof;
+#[cfg(feature = "prometheus")]
+pub mod prometheus;
+#[cfg(any(feature = "folded", feature = "pprof"))]
+mod stacks;
