@@ -8,11 +8,14 @@
 //! | [`prometheus`] | Prometheus' text format and OpenMetrics |
 //! | [`pprof`] | profiles as Go's mutex and block profiles, for `go tool pprof` and what else reads them |
 //! | [`folded`] | folded stacks, for `inferno-flamegraph` and `flamegraph.pl` |
+//! | [`html`] | one page for a browser, with nothing to load from anywhere |
 //!
 //! All of these features are on by default. `pprof` alone pulls in other crates: `prost` and `flate2`.
 
 #[cfg(feature = "folded")]
 pub mod folded;
+#[cfg(feature = "html")]
+pub mod html;
 #[cfg(feature = "pprof")]
 pub mod pprof;
 #[cfg(feature = "prometheus")]

@@ -9,6 +9,7 @@ mod who;
 pub use json::json;
 pub use lock_stat::lock_stat;
 pub use table::{TableOptions, print, table, table_with};
+pub use units::{count, time};
 
 use crate::snapshot::Snapshot;
 use std::fmt;
