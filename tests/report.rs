@@ -2,7 +2,7 @@
 //!
 //! `BLESS=1 cargo test --test report` writes the files anew; read the difference.
 
-use instrumented_lock::{Snapshot, report};
+use instrumented_lock::{RwLock, Snapshot, instrumented, registry, report};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -132,6 +132,43 @@ proptest! {
         let known: serde_json::Value = serde_json::from_str(&json).unwrap();
         prop_assert!(known == serde_json::to_value(&snapshot).unwrap());
     }
+}
+
+#[instrumented]
+static THEN: [RwLock<u32>; 2] = [const { RwLock::new(0) }; 2];
+
+#[test]
+fn intervals_one_after_the_other_are_the_whole() {
+    let once = || {
+        *THEN[0].write() += 1;
+        let _ = *THEN[1].read();
+        registry::snapshot()
+    };
+    let first = once();
+    let held = THEN[0].read();
+    let second = registry::snapshot();
+    drop(held);
+    let _held = THEN[1].write();
+    let last = registry::snapshot();
+    let whole = first.then(&second.since(&first)).then(&last.since(&second));
+    assert_eq!(whole.in_flight(), last.in_flight());
+    assert!(whole.elapsed() >= last.elapsed());
+    let figures = |snapshot: &Snapshot| {
+        let lock = snapshot.lock("THEN").unwrap().clone();
+        let of_mode = |mode: &instrumented_lock::ModeSnapshot| {
+            let times = mode.hold();
+            let figures = (times.count(), times.sum(), times.std_dev(), mode.waited());
+            (mode.acquisitions(), figures, *mode.holding())
+        };
+        (
+            lock.modes()
+                .map(|(_, mode)| of_mode(mode))
+                .collect::<Vec<_>>(),
+            lock.instances(),
+            lock.call_sites().to_vec(),
+        )
+    };
+    assert_eq!(figures(&whole), figures(&last));
 }
 
 #[test]

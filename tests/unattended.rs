@@ -272,6 +272,7 @@ fn the_intervals_of_a_program_that_ends_add_up_to_everything() {
 #[cfg(unix)]
 mod unix {
     use super::*;
+    use std::os::unix::process::ExitStatusExt as _;
 
     #[test]
     #[ignore = "a child"]
@@ -369,6 +370,28 @@ mod unix {
             });
         }
         assert!(before > 1000);
+    }
+
+    #[test]
+    fn a_signal_that_ends_the_program_ends_it_with_a_report() {
+        for (word, number) in [
+            ("INT", libc::SIGINT),
+            ("TERM", libc::SIGTERM),
+            ("HUP", libc::SIGHUP),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let value = format!("report=a.json,every=1h,on-signal,on-signal={word}");
+            let mut running = Running(child("child_goes_on", &value, &folder).spawn().unwrap());
+            let mut said = BufReader::new(running.0.stderr.take().unwrap()).lines();
+            assert!(said.any(|line| line.is_ok_and(|line| line == "ready")));
+            signal(&running, number);
+            let status = wait_for("its end", || running.0.try_wait().unwrap());
+            assert_eq!(status.signal(), Some(number));
+            let whole = snapshot(&read(&folder, "a.json"));
+            assert!(acquisitions(&whole) > 1000);
+            let interval = snapshot(&read(&folder, "instrumented-lock.jsonl"));
+            assert!(acquisitions(&interval) > 1000);
+        }
     }
 
     #[test]

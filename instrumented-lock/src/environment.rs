@@ -87,11 +87,14 @@ const WORDS: [Word; 10] = [
     },
     Word {
         name: "on-signal",
-        forms: "`on-signal`, `on-signal=USR2`",
+        forms: "`on-signal`, `on-signal=USR2`, `on-signal=INT`, `on-signal=TERM`, `on-signal=HUP`",
         read: |words, value| {
-            words.reports.on_signal = Some(match value {
-                None | Some("USR1" | "SIGUSR1") => Signal::Usr1,
-                Some("USR2" | "SIGUSR2") => Signal::Usr2,
+            words.reports.on_signal.push(match value {
+                None | Some("USR1") => Signal::Usr1,
+                Some("USR2") => Signal::Usr2,
+                Some("INT") => Signal::Int,
+                Some("TERM") => Signal::Term,
+                Some("HUP") => Signal::Hup,
                 Some(_) => return None,
             });
             Some(())
@@ -231,13 +234,14 @@ mod tests {
         assert!(!words.settings.call_sites);
         let to = |file: &str, form| Destination::File(file.to_owned(), form);
         assert_eq!(words.reports.to, [to("x.txt", Form::Table)]);
-        let words = read("report,report=a=b/%p.json,every=500ms,on-signal=USR2").unwrap();
+        let words =
+            read("report,report=a=b/%p.json,every=500ms,on-signal=USR2,on-signal=INT").unwrap();
         assert_eq!(
             words.reports,
             Reports {
                 to: vec![Destination::Terminal, to("a=b/%p.json", Form::Json)],
                 every: Some(Duration::from_millis(500)),
-                on_signal: Some(Signal::Usr2),
+                on_signal: vec![Signal::Usr2, Signal::Int],
             }
         );
         assert_eq!(words.reports.file_of_intervals(), "instrumented-lock.jsonl");
@@ -246,7 +250,7 @@ mod tests {
             .reports;
         assert_eq!(reports.to[0], to("x.lock_stat", Form::LockStat));
         assert_eq!(reports.every, Some(Duration::from_secs(7200)));
-        assert_eq!(reports.on_signal, Some(Signal::Usr1));
+        assert_eq!(reports.on_signal, [Signal::Usr1]);
         assert_eq!(reports.file_of_intervals(), "y.jsonl");
         assert_eq!(read("").unwrap().reports, Reports::default());
     }

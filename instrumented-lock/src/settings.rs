@@ -26,6 +26,7 @@ use std::time::Duration;
 /// | `report=FILE` | a report is written to `FILE`: the table where its name ends with `.txt`, [JSON](crate::report::json) with `.json`, the [kernel's format](crate::report::lock_stat) with `.lock_stat` |
 /// | `every=10s`, or `500ms`, `1m`, `1h` | so often a line of JSON is added to the file of a `report=FILE` that ends with `.jsonl` (without one, to `instrumented-lock.jsonl`): the [interval](crate::Snapshot::since) since the line before; the last one when the program ends |
 /// | `on-signal`, or `on-signal=USR2` | the reports are made whenever the process gets `SIGUSR1` (`SIGUSR2`) too, within 0.1 s; without `report`, the table on standard error |
+/// | `on-signal=INT`, `TERM` or `HUP` | the signal, at which a program ends that does not handle it, ends it 0.1 s later, with its reports made |
 /// | several of these, as in `1/64,no-call-sites,report=locks.txt` | all of them |
 ///
 /// Any other word is said on standard error and among the [diagnostics](crate::Snapshot::diagnostics) of
@@ -37,7 +38,8 @@ use std::time::Duration;
 /// [`exit`](std::process::exit). Where it is killed or aborts there is no report at the end, and what is
 /// left are the lines of `every`: they lack the time since the last one. What functions do that
 /// [`atexit`](https://man7.org/linux/man-pages/man3/atexit.3.html) was given before the first use of a lock
-/// is not in the report, and a program that uses no lock makes none.
+/// is not in the report, and a program that uses no lock makes none. Lines of `every` have those locks only
+/// that were used in the interval.
 ///
 /// - `%p` in a name is the number of the process. Name a file so where a program starts others: they have
 ///   the same variable, and the last to end would be the one whose report is left.
@@ -131,8 +133,8 @@ pub(crate) struct Reports {
     pub(crate) to: Vec<Destination>,
     /// How often an interval is written.
     pub(crate) every: Option<Duration>,
-    /// The signal that asks for a report.
-    pub(crate) on_signal: Option<Signal>,
+    /// The signals that ask for a report.
+    pub(crate) on_signal: Vec<Signal>,
 }
 
 /// Where a report goes, and so what it looks like.
@@ -153,10 +155,14 @@ pub(crate) enum Form {
     LockStat,
 }
 
+/// Those of the first two go on; the others, at which a program ends, end it after the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
     Usr1,
     Usr2,
+    Int,
+    Term,
+    Hup,
 }
 
 /// Whether reports have been asked for and not been begun. Relaxed: the lock of [`CURRENT`] is taken before

@@ -21,7 +21,7 @@ use std::panic;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -34,8 +34,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// What has been asked for; set once.
 static ASKED_FOR: OnceLock<Unattended> = OnceLock::new();
 
-/// Whether a signal has asked for a report. Relaxed: nothing else is told by it.
-static SIGNAL: AtomicBool = AtomicBool::new(false);
+/// The signals that have asked for a report since the thread has looked, a bit for each. Relaxed: nothing else
+/// is told by it.
+static ASKED: AtomicU64 = AtomicU64::new(0);
 
 /// Reports that are under way.
 struct Unattended {
@@ -78,7 +79,8 @@ impl Reports {
             say("there is no room to be told when the program ends");
         }
         let reports = &unattended.reports;
-        let is_heard = reports.on_signal.is_some_and(listen);
+        let heard: Vec<bool> = reports.on_signal.iter().map(|&on| listen(on)).collect();
+        let is_heard = heard.contains(&true);
         if is_heard || reports.every.is_some() {
             unattended.spawn(is_heard);
         }
@@ -148,7 +150,7 @@ impl Unattended {
             return;
         };
         let now = collect::snapshot();
-        let line = report::json(&now.since(last)) + "\n";
+        let line = report::json(&now.since(last).without_idle()) + "\n";
         let path = self.path(self.reports.file_of_intervals(), false);
         let mut options = File::options();
         options.create(true);
@@ -199,7 +201,11 @@ impl Unattended {
             let look = is_heard.then_some(LOOK);
             let pause = left.into_iter().chain(look).min().unwrap_or(LOOK);
             thread::sleep(pause);
-            if is_heard && SIGNAL.swap(false, Ordering::Relaxed) {
+            let asked = ASKED.swap(0, Ordering::Relaxed);
+            if let Some(deadly) = deadly(asked) {
+                finish();
+                die_of(deadly);
+            } else if asked != 0 {
                 let to: &[_] = match &self.reports.to[..] {
                     [] => &[Destination::Terminal],
                     to => to,
@@ -246,16 +252,24 @@ fn to_stderr(text: &str) -> io::Result<()> {
     io::stderr().write_all(text.as_bytes())
 }
 
-/// Has [`SIGNAL`] set at a signal. Returns whether it is.
 #[cfg(unix)]
-fn listen(signal: Signal) -> bool {
-    extern "C" fn handler(_: libc::c_int) {
-        SIGNAL.store(true, Ordering::Relaxed);
-    }
-    let number = match signal {
+fn number_of(signal: Signal) -> libc::c_int {
+    match signal {
         Signal::Usr1 => libc::SIGUSR1,
         Signal::Usr2 => libc::SIGUSR2,
-    };
+        Signal::Int => libc::SIGINT,
+        Signal::Term => libc::SIGTERM,
+        Signal::Hup => libc::SIGHUP,
+    }
+}
+
+/// Has a bit of [`ASKED`] set at a signal. Returns whether it is.
+#[cfg(unix)]
+fn listen(signal: Signal) -> bool {
+    extern "C" fn handler(signal: libc::c_int) {
+        ASKED.fetch_or(1 << signal, Ordering::Relaxed);
+    }
+    let number = number_of(signal);
     // SAFETY: all zeros is a value of this structure, of integers and pointers that may be null.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: as above.
@@ -263,13 +277,16 @@ fn listen(signal: Signal) -> bool {
     // SAFETY: asks only; `known` is there to be written.
     let asked = unsafe { libc::sigaction(number, std::ptr::null(), &raw mut known) };
     if asked != 0 || known.sa_sigaction != libc::SIG_DFL {
-        say("`on-signal`: the program handles that signal itself");
+        // A program that handles what would end it ends as it likes, and reports then.
+        if matches!(signal, Signal::Usr1 | Signal::Usr2) {
+            say("`on-signal`: the program handles that signal itself");
+        }
         return false;
     }
     let handler: extern "C" fn(libc::c_int) = handler;
     action.sa_sigaction = handler as libc::sighandler_t;
     action.sa_flags = libc::SA_RESTART;
-    // SAFETY: the handler stores to an atomic, which may be done at any time.
+    // SAFETY: the handler changes an atomic, which may be done at any time.
     let set = unsafe { libc::sigaction(number, &raw const action, std::ptr::null_mut()) };
     if set != 0 {
         say(&format!("`on-signal`: {}", io::Error::last_os_error()));
@@ -277,11 +294,42 @@ fn listen(signal: Signal) -> bool {
     set == 0
 }
 
+/// The signal at which the program is to end, if one has come.
+#[cfg(unix)]
+fn deadly(asked: u64) -> Option<libc::c_int> {
+    let deadly = [Signal::Int, Signal::Term, Signal::Hup].map(number_of);
+    deadly.into_iter().find(|signal| asked >> signal & 1 == 1)
+}
+
+/// Ends the process as the signal would have done.
+#[cfg(unix)]
+fn die_of(signal: libc::c_int) {
+    // SAFETY: all zeros is a value of this structure, of integers.
+    let mut only: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: gives the signal back to the system, lets it through to this thread, which has blocked all, and
+    // sends it there. The set is there to be written and read.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::sigemptyset(&raw mut only);
+        libc::sigaddset(&raw mut only, signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const only, std::ptr::null_mut());
+        libc::raise(signal);
+    }
+}
+
 #[cfg(not(unix))]
 fn listen(_: Signal) -> bool {
     say("`on-signal`: there are no such signals on this system");
     false
 }
+
+#[cfg(not(unix))]
+fn deadly(_: u64) -> Option<i32> {
+    None
+}
+
+#[cfg(not(unix))]
+fn die_of(_: i32) {}
 
 /// A thread that is made inside is not interrupted: a program that blocks signals in all its threads before it
 /// makes them does not know of this one.

@@ -11,6 +11,7 @@ pub use json::json;
 pub use lock_stat::lock_stat;
 pub use order::dot;
 pub use table::{TableOptions, print, table, table_with};
+pub use units::{count, time};
 
 use crate::snapshot::Snapshot;
 use std::fmt;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// `812 ns`, `1.25 ms`, `3.1 h`: three significant digits, rounded.
-pub(crate) fn time(duration: Duration) -> String {
+pub fn time(duration: Duration) -> String {
     const UNITS: [(f64, &str); 6] = [
         (1.0, "ns"),
         (1e3, "µs"),
@@ -34,7 +34,7 @@ fn digits(n: f64) -> String {
 }
 
 /// `1,204`; from ten million on `12.0 M`, `1.25 G`.
-pub(crate) fn count(n: u64) -> String {
+pub fn count(n: u64) -> String {
     const UNITS: [(u64, &str); 3] = [
         (1_000_000, "M"),
         (1_000_000_000, "G"),

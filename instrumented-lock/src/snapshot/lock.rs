@@ -163,6 +163,44 @@ impl LockSnapshot {
         }
     }
 
+    /// Whether nothing has been recorded, and nothing is in flight.
+    pub(super) fn is_idle(&self) -> bool {
+        let mut modes = self.modes().map(|(_, mode)| mode);
+        modes.all(ModeSnapshot::is_idle)
+            && self.sleep == SleepSnapshot::default()
+            && self.unmatched + self.nested + self.clock_anomalies == 0
+    }
+
+    /// The same when all of it is over.
+    pub(super) fn with_nothing_in_flight(self) -> Self {
+        LockSnapshot {
+            sleep: SleepSnapshot {
+                asleep: InFlightTotals::default(),
+                ..self.sleep.clone()
+            },
+            write: self.write.with_nothing_in_flight(),
+            read: self.read.with_nothing_in_flight(),
+            upgradable: self.upgradable.with_nothing_in_flight(),
+            ..self
+        }
+    }
+
+    /// `both` is this and `next`, which follows it: what is in flight at the end is what is in flight.
+    pub(super) fn then(&self, next: &Self, both: Self) -> Self {
+        let mode = |of: fn(&Self) -> &ModeSnapshot| of(self).then(of(next), of(&both).clone());
+        LockSnapshot {
+            instances: next.instances,
+            write: mode(|lock| &lock.write),
+            read: mode(|lock| &lock.read),
+            upgradable: mode(|lock| &lock.upgradable),
+            sleep: SleepSnapshot {
+                asleep: next.sleep.asleep,
+                ..both.sleep
+            },
+            ..both
+        }
+    }
+
     pub(super) fn since(&self, earlier: &Self) -> Self {
         let modes = [Mode::Write, Mode::Read, Mode::Upgradable]
             .map(|mode| self.mode(mode).since(earlier.mode(mode)));
@@ -330,6 +368,31 @@ impl ModeSnapshot {
             wait: Distribution::default(),
         }
         .with_wait()
+    }
+
+    fn is_idle(&self) -> bool {
+        let idle = ModeSnapshot {
+            waited_ns: self.waited_ns.filter(|waited| *waited > 0),
+            ..self.clone()
+        };
+        idle == ModeSnapshot::default()
+    }
+
+    fn with_nothing_in_flight(&self) -> Self {
+        ModeSnapshot {
+            holding: InFlightTotals::default(),
+            waiting: InFlightTotals::default(),
+            ..self.clone()
+        }
+    }
+
+    fn then(&self, next: &Self, both: Self) -> Self {
+        ModeSnapshot {
+            holding: next.holding,
+            waiting: next.waiting,
+            waited_before_ns: self.waited_before_ns,
+            ..both
+        }
     }
 
     fn since(&self, earlier: &Self) -> Self {

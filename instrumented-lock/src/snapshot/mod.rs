@@ -287,6 +287,34 @@ impl Snapshot {
         }
     }
 
+    /// This snapshot and an [interval](Self::since) that begins where it ends, as one: what `since` takes
+    /// apart, up to minimum, maximum and the lines that are told apart. Where intervals have been stored
+    /// ([`every`](crate::registry::ENVIRONMENT_VARIABLE)), the first and then each of the others is the whole
+    /// time.
+    #[must_use = "the longer interval is returned"]
+    pub fn then(&self, next: &Snapshot) -> Snapshot {
+        let both = self.merge(next);
+        let now = |lock: LockSnapshot| match (self.find(&lock), next.find(&lock)) {
+            (Some(before), Some(after)) => before.then(after, lock),
+            (Some(_), None) => lock.with_nothing_in_flight(),
+            _ => lock,
+        };
+        Snapshot {
+            elapsed: self.elapsed.saturating_add(next.elapsed),
+            enabled: next.enabled,
+            locks: both.locks.into_iter().map(now).collect(),
+            in_flight: next.in_flight.clone(),
+            begun_ns: next.begun_ns,
+            diagnostics: both.diagnostics,
+        }
+    }
+
+    /// Only the locks that were used, or are in flight.
+    pub(crate) fn without_idle(mut self) -> Self {
+        self.locks.retain(|lock| !lock.is_idle());
+        self
+    }
+
     fn begun(&self) -> Duration {
         self.begun_ns.map_or(self.elapsed, Duration::from_nanos)
     }

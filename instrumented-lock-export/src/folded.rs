@@ -1,0 +1,41 @@
+//! Folded stacks: a line for each stack, frames from the outside in with `;` between them, and a number.
+//! What `inferno-flamegraph` and `flamegraph.pl` draw; numbers are nanoseconds.
+//!
+//! The frames are the lock, the line with its mode and, where it is known who waited for whom, the other line.
+
+use crate::stacks::{self, Stack};
+use instrumented_lock::Snapshot;
+use std::fmt::Write as _;
+
+/// Where threads waited: lock, then the line that waited.
+pub fn waits(snapshot: &Snapshot) -> String {
+    folded(&stacks::waits(snapshot))
+}
+
+/// What they waited for: lock, then the line that held it meanwhile, then the line that waited; the time in
+/// which the lock was free is a frame of its own.
+pub fn blame(snapshot: &Snapshot) -> String {
+    folded(&stacks::blame(snapshot))
+}
+
+fn folded(stacks: &[Stack<'_>]) -> String {
+    let mut out = String::new();
+    for stack in stacks {
+        let ns = stack.delay.as_nanos();
+        if ns == 0 {
+            continue;
+        }
+        out.push_str(&frame(stack.lock.name()));
+        for line in &stack.lines {
+            let _ = write!(out, ";{}", frame(&line.text));
+        }
+        let _ = writeln!(out, " {ns}");
+    }
+    out
+}
+
+/// A frame has no `;` and no end of a line in it.
+fn frame(text: &str) -> String {
+    text.replace(';', ":")
+        .replace(|c: char| c.is_control(), " ")
+}

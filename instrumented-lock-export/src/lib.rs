@@ -1,0 +1,28 @@
+//! What [`instrumented_lock`] has recorded, in the formats of other tools.
+//!
+//! Every format is a pure function of a [`Snapshot`](instrumented_lock::Snapshot): of a whole run, of an
+//! interval, or of what another process has left as JSON.
+//!
+//! | module, and feature | |
+//! |---|---|
+//! | [`prometheus`] | Prometheus' text format and OpenMetrics |
+//! | [`pprof`] | profiles as Go's mutex and block profiles, for `go tool pprof` and what else reads them |
+//! | [`folded`] | folded stacks, for `inferno-flamegraph` and `flamegraph.pl` |
+//! | [`html`] | one page for a browser, with nothing to load from anywhere |
+//! | `serve` | all of these over HTTP: on a thread of its own, or as a router for axum |
+//!
+//! All of these features but `serve` are on by default. Of those `pprof` alone pulls in other crates: `prost`
+//! and `flate2`; `serve` pulls in axum, hyper and tokio.
+
+#[cfg(feature = "folded")]
+pub mod folded;
+#[cfg(feature = "html")]
+pub mod html;
+#[cfg(feature = "pprof")]
+pub mod pprof;
+#[cfg(feature = "prometheus")]
+pub mod prometheus;
+#[cfg(feature = "serve")]
+pub mod serve;
+#[cfg(any(feature = "folded", feature = "pprof"))]
+mod stacks;

@@ -1,0 +1,124 @@
+//! Profiles as a reader of the format sees them.
+
+use super::proto::{Label, Profile, Sample};
+use super::{block, mutex};
+use flate2::read::GzDecoder;
+use instrumented_lock::{CallSite, LockSnapshot, Snapshot};
+use proptest::prelude::*;
+use prost::Message as _;
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::io::Read as _;
+
+// What the other formats are tested with.
+#[path = "../../tests/support/mod.rs"]
+mod support;
+
+fn decode(profile: &[u8]) -> Profile {
+    let mut bytes = Vec::new();
+    GzDecoder::new(profile).read_to_end(&mut bytes).unwrap();
+    Profile::decode(&*bytes).unwrap()
+}
+
+/// Text for people, of all that is in it.
+fn show(profile: &Profile) -> String {
+    let text = |i: i64| &profile.string_table[usize::try_from(i).unwrap()];
+    let mut out = String::new();
+    for of in &profile.sample_type {
+        let _ = writeln!(out, "{}/{}", text(of.r#type), text(of.unit));
+    }
+    for sample in &profile.sample {
+        let _ = writeln!(out, "{:?}", sample.value);
+        for id in &sample.location_id {
+            let location = &profile.location[usize::try_from(id - 1).unwrap()];
+            let line = location.line[0];
+            let function = &profile.function[usize::try_from(line.function_id - 1).unwrap()];
+            let (name, file) = (text(function.name), text(function.filename));
+            let _ = writeln!(out, "    {name}  {file}:{}", line.line);
+        }
+        for Label { key, str } in &sample.label {
+            let _ = writeln!(out, "    {} = {}", text(*key), text(*str));
+        }
+    }
+    out
+}
+
+#[test]
+fn profiles_are_as_recorded() {
+    let known = support::known();
+    support::assert_golden("block.txt", &show(&decode(&block(&known))));
+    support::assert_golden("mutex.txt", &show(&decode(&mutex(&known))));
+}
+
+/// What `pprof` itself checks before it shows a profile.
+fn check(profile: &Profile) {
+    assert_eq!(profile.string_table[0], "");
+    let unique: HashSet<_> = profile.string_table.iter().collect();
+    assert_eq!(unique.len(), profile.string_table.len());
+    let functions: HashSet<_> = profile
+        .function
+        .iter()
+        .map(|function| function.id)
+        .collect();
+    let locations: HashSet<_> = profile
+        .location
+        .iter()
+        .map(|location| location.id)
+        .collect();
+    assert!(!functions.contains(&0) && functions.len() == profile.function.len());
+    assert!(!locations.contains(&0) && locations.len() == profile.location.len());
+    let is_text = |i: i64| usize::try_from(i).is_ok_and(|i| i < profile.string_table.len());
+    for location in &profile.location {
+        assert!(
+            location
+                .line
+                .iter()
+                .all(|line| functions.contains(&line.function_id))
+        );
+    }
+    for function in &profile.function {
+        assert!(is_text(function.name) && is_text(function.filename));
+    }
+    for sample in &profile.sample {
+        assert_eq!(sample.value.len(), profile.sample_type.len());
+        assert!(sample.value.iter().all(|value| *value >= 0));
+        assert!(sample.location_id.iter().all(|id| locations.contains(id)));
+        assert!(
+            sample
+                .label
+                .iter()
+                .all(|label| is_text(label.key) && is_text(label.str))
+        );
+    }
+}
+
+fn total(profile: &Profile, value: usize) -> i64 {
+    let of = |sample: &Sample| sample.value[value];
+    profile.sample.iter().map(of).sum()
+}
+
+proptest! {
+    #[test]
+    fn all_waiting_is_in_the_profiles(snapshot in support::snapshots()) {
+        let sites = || snapshot.locks().iter().flat_map(LockSnapshot::call_sites);
+        let waits = decode(&block(&snapshot));
+        check(&waits);
+        let contended: u64 = sites().map(CallSite::contended).sum();
+        prop_assert_eq!(total(&waits, 0), i64::try_from(contended).unwrap());
+        let waited: u128 = sites().map(|site| site.blocked_total().as_nanos()).sum();
+        prop_assert_eq!(i128::from(total(&waits, 1)), i128::try_from(waited).unwrap());
+        let blame = decode(&mutex(&snapshot));
+        check(&blame);
+        let blamed: u128 = sites().map(|site| site.blame().as_nanos()).sum();
+        let free: u128 = snapshot.locks().iter().map(|lock| lock.hand_over().as_nanos()).sum();
+        prop_assert_eq!(i128::from(total(&blame, 1)), i128::try_from(blamed + free).unwrap());
+    }
+}
+
+#[test]
+fn nothing_is_a_profile_too() {
+    let nothing: Snapshot = support::snapshot(Vec::new());
+    let profile = decode(&block(&nothing));
+    check(&profile);
+    assert!(profile.sample.is_empty() && profile.duration_nanos == 1_000_000_000);
+}
