@@ -49,6 +49,90 @@ fn un_annotated_locks_are_named_by_their_creation_site() {
     assert_eq!(figures(found.name()).instances(), 0);
 }
 
+include!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/elsewhere/src/creations.rs"
+));
+
+#[cfg(feature = "stats")]
+#[test]
+fn a_lock_created_in_a_dependency_is_named_without_the_path_of_the_machine() {
+    let (one, (first, second)) = (one_a_line(), two_a_line());
+    drop((one.lock(), second.lock()));
+    drop((second.lock(), first.lock()));
+    let one = class("elsewhere/src/creations.rs:4").expect("named by its line");
+    assert_eq!(one.name(), "elsewhere/src/creations.rs:4");
+    // Of a line that creates two, the one that is used first has the line's name.
+    assert_eq!(figures("elsewhere/src/creations.rs:9").instances(), 1);
+    assert_eq!(
+        figures("elsewhere/src/creations.rs:9")
+            .write()
+            .acquisitions(),
+        2
+    );
+    let other = figures("elsewhere/src/creations.rs:9:6");
+    assert_eq!(other.write().acquisitions(), 1);
+    assert_eq!(other.declared_at().file(), "elsewhere/src/creations.rs");
+}
+
+#[cfg(feature = "stats")]
+#[test]
+fn locks_that_are_made_with_one_name_are_of_one_class() {
+    use instrumented_lock::{Condvar, FairMutex, RecursiveRwLock, ReentrantMutex};
+
+    let kind = |name: &str| figures(name).kind();
+    let make = || Mutex::named("named journal", 1);
+    let line = line!() - 1;
+    let (first, second) = (make(), make());
+    let third = Mutex::named(&format!("named {}", "journal"), 2);
+    drop((first.lock(), second.lock()));
+    let journal = figures("named journal");
+    assert_eq!(
+        (journal.instances(), journal.declared_at().line()),
+        (2, line)
+    );
+    drop((third.lock(), first.lock()));
+    let journal = figures("named journal");
+    assert_eq!((journal.instances(), journal.kind()), (3, LockKind::Mutex));
+    assert_eq!(journal.write().acquisitions(), 4);
+    drop((first, second, third));
+    assert_eq!(figures("named journal").instances(), 0);
+
+    drop(RwLock::named("named index", 1).read());
+    drop(FairMutex::named("named queue", 1).lock());
+    drop(RecursiveRwLock::named("named tree", 1).read());
+    let nodes = ReentrantMutex::named("named nodes", 1);
+    let outer = nodes.lock();
+    drop((nodes.lock(), outer));
+    let filled = Condvar::named("named filled");
+    let jobs = Mutex::named("named jobs", 1);
+    assert!(
+        filled
+            .wait_for(&mut jobs.lock(), std::time::Duration::ZERO)
+            .timed_out()
+    );
+    assert_eq!(kind("named index"), LockKind::RwLock);
+    assert_eq!(kind("named queue"), LockKind::FairMutex);
+    assert_eq!(kind("named tree"), LockKind::RecursiveRwLock);
+    assert_eq!(kind("named nodes"), LockKind::ReentrantMutex);
+    assert_eq!(figures("named nodes").nested(), 1);
+    assert_eq!(kind("named filled"), LockKind::Condvar);
+    assert_eq!(figures("named filled").sleep().waits(), 1);
+}
+
+#[cfg(feature = "stats")]
+#[test]
+fn a_lock_made_with_the_name_of_an_annotated_one_is_of_its_class() {
+    #[instrumented(name = "shared name")]
+    static ANNOTATED: Mutex<u32> = Mutex::new(0);
+    let line = line!() - 1;
+    let named = Mutex::named("shared name", 0);
+    drop((named.lock(), ANNOTATED.lock()));
+    let lock = figures("shared name");
+    assert_eq!((lock.instances(), lock.declared_at().line()), (2, line));
+    assert_eq!(lock.write().acquisitions(), 2);
+}
+
 fn class_starting_with(name: &str) -> Option<&'static LockClass> {
     registry::classes()
         .into_iter()

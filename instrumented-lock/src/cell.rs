@@ -22,10 +22,11 @@ thread_local! {
 /// |---|---|
 /// | `DECLARED` | a [`Declaration`]; this lock has not been used yet |
 /// | `SITE` | the [`Location`] of the creation; this lock has not been used yet |
+/// | `NAMED` | the [`LockClass`] of an explicit name; this lock has not been used yet |
 /// | none | a [`LockClass`]; the lock counts among its instances |
 /// | `WATCHED` | a [`Watch`], which knows the class: the lock is waited for, or was a moment ago |
 ///
-/// The first use leads from the first two to the third; a waiter from there to the fourth, and a holder
+/// The first use leads from the first three to the fourth; a waiter from there to the fifth, and a holder
 /// back.
 pub(crate) struct ClassCell {
     word: AtomicPtr<()>,
@@ -35,6 +36,8 @@ pub(crate) struct ClassCell {
 
 const DECLARED: usize = 1;
 const SITE: usize = 2;
+/// Both of these together.
+const NAMED: usize = DECLARED | SITE;
 const WATCHED: usize = 4;
 const TAGS: usize = DECLARED | SITE | WATCHED;
 const _: () = assert!(align_of::<Declaration>() > TAGS && align_of::<Location<'static>>() > TAGS);
@@ -49,6 +52,11 @@ impl ClassCell {
     pub(crate) const fn site(location: &'static Location<'static>) -> Self {
         let location = ptr::from_ref(location).cast_mut().cast::<()>();
         Self::from_word(location.wrapping_byte_add(SITE))
+    }
+
+    pub(crate) fn named(class: &'static LockClass) -> Self {
+        let class = ptr::from_ref(class).cast_mut().cast::<()>();
+        Self::from_word(class.wrapping_byte_add(NAMED))
     }
 
     const fn from_word(word: *mut ()) -> Self {
@@ -147,6 +155,8 @@ impl ClassCell {
                 let declaration = unsafe { &*target.cast::<Declaration>() };
                 classes::of_declaration(declaration)
             }
+            // SAFETY: `named` made the word from a `&'static LockClass`.
+            NAMED => unsafe { &*target.cast::<LockClass>() },
             WATCHED => {
                 let class = self.watched_class();
                 return class.unwrap_or_else(|| self.resolve(kind, counts));

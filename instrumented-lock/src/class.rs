@@ -121,8 +121,10 @@ impl LockClass {
         class
     }
 
-    /// The name in reports: module path, item and field, or the name given with `#[lock(name)]`;
-    /// `file:line:column` of the creation for a lock that nobody annotated. Those of them whose constructor
+    /// The name in reports: module path, item and field, or the name given with `#[lock(name)]` or
+    /// [`Mutex::named`](crate::Mutex::named); for a lock that nobody annotated the place of its creation,
+    /// `file:line:column`, or in a dependency `crate-version/src/file.rs:line`, with the column where that
+    /// line creates others. Those of them whose constructor
     /// was called through a pointer, or by `lock_api`, share a name that says so.
     pub fn name(&self) -> &'static str {
         self.name

@@ -11,7 +11,7 @@ use crate::class::{Declaration, Declarations, LockClass};
 use crate::clock;
 use crate::fork::{self, Hooks, Whose};
 use crate::lock_kind::LockKind;
-use crate::stats::is_nobodys;
+use crate::stats::{is_nobodys, without_machine};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::mem;
@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 static TABLE: Mutex<Table> = Mutex::new(Table {
     classes: Vec::new(),
     sites: BTreeMap::new(),
+    names: BTreeMap::new(),
     copies: BTreeMap::new(),
     declarations_listed: false,
 });
@@ -30,6 +31,8 @@ struct Table {
     classes: Vec<&'static LockClass>,
     /// One class for a place in the source, however many copies of the [`Location`] there are.
     sites: BTreeMap<&'static Location<'static>, &'static LockClass>,
+    /// Those of explicit names that no declaration has.
+    names: BTreeMap<&'static str, &'static LockClass>,
     /// By the address of each copy.
     copies: BTreeMap<usize, &'static CreationSite>,
     declarations_listed: bool,
@@ -77,6 +80,10 @@ impl Table {
 
     fn of_declaration(&mut self, declaration: &Declaration) -> &'static LockClass {
         declaration.class.get_or_init(|| {
+            // A library may be loaded after its name was used.
+            if let Some(class) = self.names.get(declaration.name) {
+                return class;
+            }
             self.enrol(LockClass::new(
                 declaration.name,
                 declaration.kind,
@@ -84,6 +91,26 @@ impl Table {
                 declaration.rank,
             ))
         })
+    }
+
+    fn of_name(
+        &mut self,
+        name: &str,
+        kind: LockKind,
+        location: &'static Location<'static>,
+    ) -> &'static LockClass {
+        if let Some(class) = self.names.get(name) {
+            return class;
+        }
+        let declarations = inventory::iter::<Declarations>.into_iter();
+        let mut declarations = declarations.flat_map(|declarations| declarations.0);
+        if let Some(declaration) = declarations.find(|declaration| declaration.name == name) {
+            return self.of_declaration(declaration);
+        }
+        let name = &*name.to_owned().leak();
+        let class = self.enrol(LockClass::new(name, kind, location, None));
+        self.names.insert(name, class);
+        class
     }
 
     fn of_site(
@@ -110,13 +137,19 @@ impl Table {
         location: &'static Location<'static>,
         kind: LockKind,
     ) -> &'static LockClass {
+        let find = |name: &str| self.classes.iter().find(|class| class.name() == name);
+        let file = without_machine(location.file());
         let mut name = location.to_string();
         if is_nobodys(location.file()) {
             // All that there is to tell apart.
             name = format!("({kind} created at an unknown line)");
-            let known = self.classes.iter().find(|class| class.name() == name);
-            if let Some(class) = known {
+            if let Some(class) = find(&name) {
                 return class;
+            }
+        } else if file.len() < location.file().len() {
+            name = format!("{file}:{}", location.line());
+            if find(&name).is_some() {
+                name = format!("{name}:{}", location.column());
             }
         }
         let name = Box::leak(name.into_boxed_str());
@@ -160,6 +193,16 @@ pub(crate) fn apply_settings() {
 pub(crate) fn of_declaration(declaration: &Declaration) -> &'static LockClass {
     let known = declaration.class.get().copied();
     known.unwrap_or_else(|| table().of_declaration(declaration))
+}
+
+/// The class that has this name; a new one is declared at `location`.
+pub(crate) fn of_name(
+    name: &str,
+    kind: LockKind,
+    location: &'static Location<'static>,
+) -> &'static LockClass {
+    let _inside = Inside::enter();
+    table().of_name(name, kind, location)
 }
 
 /// The class of the locks that are created at `location`.

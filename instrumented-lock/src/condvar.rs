@@ -73,6 +73,17 @@ impl<C: Class> Condvar<C> {
 }
 
 impl Condvar {
+    /// A condition variable of the class that has this name, as [`Mutex::named`](crate::Mutex::named)
+    /// makes a lock of it.
+    #[track_caller]
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        Condvar {
+            class: PhantomData,
+            raw: RawCondvar::named(name),
+        }
+    }
+
     /// What is under it.
     #[inline]
     pub fn raw(&self) -> &RawCondvar {

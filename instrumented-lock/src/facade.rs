@@ -26,6 +26,24 @@ macro_rules! observing {
     };
 }
 
+/// The raw part `$Raw` around `$raw`, of the class that has `$name`.
+#[cfg(feature = "stats")]
+macro_rules! observing_named {
+    ($Raw:ty, $Lock:ident, $name:ident $(, $raw:expr)?) => {
+        <$Raw>::named($name, $crate::lock_kind::LockKind::$Lock $(, $raw)?)
+    };
+}
+#[cfg(not(feature = "stats"))]
+macro_rules! observing_named {
+    ($Raw:ty, $Lock:ident, $name:ident, $raw:expr) => {{
+        let _ = $name;
+        $raw
+    }};
+    ($Id:ty, $Lock:ident, $name:ident) => {
+        <$Id as lock_api::GetThreadId>::INIT
+    };
+}
+
 /// Somebody is about to look at what a lock protects: nothing is recorded. The raw lock finds that out by
 /// itself, but for that of a reentrant mutex, which has an `$Id`.
 macro_rules! looking {
@@ -58,6 +76,36 @@ macro_rules! lock_type {
                 let lock = <$Api>::from_raw(
                     $crate::facade::observing!($Raw, C, site, $raw),
                     $($crate::facade::observing!($Id, C, site),)?
+                    value,
+                );
+                Self { class: ::std::marker::PhantomData, lock }
+            }
+        }
+
+        impl<T> $Lock<T> {
+            /// An unlocked lock that protects `value`, of the class that has this name: for a lock whose
+            /// type or creation nobody can annotate.
+            ///
+            /// All that are made with one name are of one class, also that of an annotated lock with this
+            /// name. A name that is new makes a class, which is never freed, so take few. Looks into the
+            /// table of all classes, so it costs more than [`new`](Self::new), and is not `const`: give a
+            /// static its name with `#[instrumented(name = "...")]`.
+            ///
+            /// ```
+            /// use instrumented_lock::registry;
+            #[doc = concat!("use instrumented_lock::", stringify!($Lock), ";")]
+            ///
+            #[doc = concat!("let journal = ", stringify!($Lock), "::named(\"journal\", vec![7]);")]
+            /// assert_eq!(journal.into_inner(), [7]);
+            /// # if cfg!(feature = "stats") {
+            /// assert!(registry::snapshot().lock("journal").is_some());
+            /// # }
+            /// ```
+            #[track_caller]
+            pub fn named(name: &str, value: T) -> Self {
+                let lock = <$Api>::from_raw(
+                    $crate::facade::observing_named!($Raw, $Lock, name, $raw),
+                    $($crate::facade::observing_named!($Id, $Lock, name),)?
                     value,
                 );
                 Self { class: ::std::marker::PhantomData, lock }
@@ -393,6 +441,8 @@ macro_rules! rwlock_arc_methods {
     };
 }
 
-pub(crate) use {api_methods, lock_type, looking, mutex_methods, observing, rwlock_methods};
+pub(crate) use {
+    api_methods, lock_type, looking, mutex_methods, observing, observing_named, rwlock_methods,
+};
 #[cfg(feature = "arc_lock")]
 pub(crate) use {arc_methods, mutex_arc_methods, rwlock_arc_methods, unchecked_arc_methods};

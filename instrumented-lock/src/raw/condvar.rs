@@ -15,6 +15,7 @@
 use super::RawMutex;
 use crate::cell::ClassCell;
 use crate::class::{Declaration, LockClass};
+use crate::classes;
 use crate::clock;
 use crate::lock_kind::LockKind;
 use crate::mode::Activity;
@@ -47,6 +48,12 @@ impl RawCondvar {
 
     pub(crate) const fn at_site(site: &'static Location<'static>) -> Self {
         Self::new(ClassCell::site(site))
+    }
+
+    #[track_caller]
+    pub(crate) fn named(name: &str) -> Self {
+        let class = classes::of_name(name, LockKind::Condvar, Location::caller());
+        Self::new(ClassCell::named(class))
     }
 
     const fn new(class: ClassCell) -> Self {

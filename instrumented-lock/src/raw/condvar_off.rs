@@ -22,6 +22,12 @@ impl RawCondvar {
         }
     }
 
+    pub(crate) fn named(_: &str) -> Self {
+        RawCondvar {
+            condvar: parking_lot::Condvar::new(),
+        }
+    }
+
     #[inline]
     pub(crate) fn notify<T>(
         &self,

@@ -31,6 +31,7 @@ pub(crate) use thread_id::{acquire_reentrant, look_at_reentrant};
 use crate::brief;
 use crate::cell::ClassCell;
 use crate::class::{Declaration, LockClass, Timing};
+use crate::classes;
 use crate::clock;
 use crate::lock_kind::LockKind;
 use crate::mode::Activity;
@@ -125,6 +126,13 @@ impl<R, K: Kinds> Instrumented<R, K> {
     /// An unlocked lock that is named by its creation site.
     pub(crate) const fn at_site(site: &'static Location<'static>, raw: R) -> Self {
         Self::of(ClassCell::site(site), raw)
+    }
+
+    /// An unlocked lock of the class that has this name.
+    #[track_caller]
+    pub(crate) fn named(name: &str, kind: LockKind, raw: R) -> Self {
+        let class = classes::of_name(name, kind, Location::caller());
+        Self::of(ClassCell::named(class), raw)
     }
 
     const fn of(class: ClassCell, raw: R) -> Self {

@@ -10,6 +10,7 @@ use super::{RawMutex, caller};
 use crate::brief;
 use crate::cell::ClassCell;
 use crate::class::Declaration;
+use crate::classes;
 use crate::lock_kind::LockKind;
 use crate::mode::Activity;
 use crate::stats::{self, Kind};
@@ -32,6 +33,14 @@ impl RawThreadId {
     pub(crate) const fn declared(declaration: &'static Declaration) -> Self {
         RawThreadId {
             class: ClassCell::declared(declaration),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn named(name: &str, kind: LockKind) -> Self {
+        let class = classes::of_name(name, kind, Location::caller());
+        RawThreadId {
+            class: ClassCell::named(class),
         }
     }
 

@@ -1,6 +1,6 @@
 //! [`Location`]: a place in the source.
 
-use crate::stats::is_nobodys;
+use crate::stats::{is_nobodys, without_machine};
 use std::fmt;
 
 /// What stands for the file of lines that are not told apart.
@@ -85,7 +85,8 @@ impl Location {
         self.line == 0 && self.file == OTHER
     }
 
-    /// The source file, as the compiler was given it: usually relative to the workspace.
+    /// The source file, as the compiler was given it: usually relative to the workspace. Of an absolute
+    /// path, as those of dependencies are, what begins with the crate's folder: `r2d2-0.8.10/src/lib.rs`.
     pub fn file(&self) -> &str {
         &self.file
     }
@@ -104,7 +105,7 @@ impl Location {
 impl From<&std::panic::Location<'_>> for Location {
     fn from(location: &std::panic::Location<'_>) -> Self {
         Location {
-            file: location.file().to_owned(),
+            file: without_machine(location.file()).to_owned(),
             line: location.line(),
             column: location.column(),
             through_pointer: false,

@@ -50,9 +50,76 @@ pub(crate) fn is_nobodys(file: &str) -> bool {
         || file.contains("\\rustlib\\src\\rust\\library\\")
 }
 
+/// A file without the part of its path that says where this machine keeps things: of a crate from a registry
+/// `name-1.2.3/src/file.rs`, of any other absolute path the crate's folder and what follows. A relative path
+/// stays as it is.
+pub(crate) fn without_machine(file: &str) -> &str {
+    let is_separator = |c: char| c == '/' || c == '\\';
+    let has_drive = file.as_bytes().get(1) == Some(&b':');
+    if !file.starts_with(is_separator) && !has_drive {
+        return file;
+    }
+    // Where each component starts.
+    let separators = file.match_indices(is_separator);
+    let starts: Vec<_> = separators.map(|(at, _)| at + 1).collect();
+    let component = |number: usize| {
+        let rest = starts.get(number).map_or("", |&start| &file[start..]);
+        rest.split(is_separator).next().unwrap_or(rest)
+    };
+    let from = |number: usize| starts.get(number).map(|&start| &file[start..]);
+    let numbers = || 0..starts.len();
+    let two = |first, second| {
+        let found = |&at: &usize| component(at) == first && component(at + 1) == second;
+        numbers().find(found)
+    };
+    // `registry/src/<index>/name-1.2.3/…` and `git/checkouts/name-<hash>/…`, then the crate's own folder.
+    let below_cargo = two("registry", "src")
+        .and_then(|at| from(at + 3))
+        .or_else(|| two("git", "checkouts").and_then(|at| from(at + 2)));
+    let is_source = |&at: &usize| ["src", "tests", "examples", "benches"].contains(&component(at));
+    let source = numbers().rfind(is_source).filter(|&at| at > 0);
+    below_cargo
+        .or_else(|| source.and_then(|at| from(at - 1)))
+        .or_else(|| from(starts.len().saturating_sub(2)))
+        .unwrap_or(file)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_shown_without_the_folders_of_this_machine() {
+        for (file, expected) in [
+            (
+                "/home/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/r2d2-0.8.10/src/lib.rs",
+                "r2d2-0.8.10/src/lib.rs",
+            ),
+            (
+                "C:\\me\\registry\\src\\index\\r2d2-0.8.10\\src\\a\\src\\lib.rs",
+                "r2d2-0.8.10\\src\\a\\src\\lib.rs",
+            ),
+            (
+                "/home/me/.cargo/git/checkouts/pool-0123456789abcdef/4e5f6a7/core/src/lib.rs",
+                "pool-0123456789abcdef/4e5f6a7/core/src/lib.rs",
+            ),
+            (
+                "/home/me/other/src/deep/store.rs",
+                "other/src/deep/store.rs",
+            ),
+            ("/home/me/other/build.rs", "other/build.rs"),
+            ("/build.rs", "build.rs"),
+            ("/src/lib.rs", "src/lib.rs"),
+            ("src/lib.rs", "src/lib.rs"),
+            (
+                "crates/registry/src/x/src/lib.rs",
+                "crates/registry/src/x/src/lib.rs",
+            ),
+            ("<unnamed>", "<unnamed>"),
+        ] {
+            assert_eq!(without_machine(file), expected);
+        }
+    }
 
     #[test]
     fn files_of_the_standard_library_of_lock_api_and_of_this_crate_are_nobodys() {
