@@ -423,7 +423,7 @@ fn who_is_seen_waiting_has_not_acquired() {
             let outer = class.page.outer_wait();
             class
                 .page
-                .begin_wait(HOLD + since as usize, site_of(since), since);
+                .begin_wait(HOLD + since as usize, site_of(since), since, 0);
             let hold = Entry {
                 what: HOLD,
                 site: site_of(since),
@@ -443,7 +443,7 @@ fn who_waits_or_holds_is_seen_to_do_either() {
     model(2, || {
         let class = Class::new();
         let outer = class.page.outer_wait();
-        class.page.begin_wait(HOLD, site_of(1), 1);
+        class.page.begin_wait(HOLD, site_of(1), 1, 0);
         let reader = beside(&class, |class| {
             let waits = class.page.in_flight().0.is_some();
             assert!(waits || class.look_only().held == 1, "neither");

@@ -4,7 +4,7 @@ use crate::brief::{self, Inside};
 use crate::clock;
 use crate::lock_kind::LockKind;
 use crate::settings::{self, HoldTiming};
-use crate::stats::{ClassStats, Thread};
+use crate::stats::{self, ClassStats, Thread};
 use parking_lot::Mutex;
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe};
@@ -119,6 +119,14 @@ impl LockClass {
         };
         class.apply_settings();
         class
+    }
+
+    /// The class that a record is of, by the word that says so: one of a lock, not of a
+    /// [`Statistic`](crate::Statistic).
+    pub(crate) fn of_record(what: usize) -> &'static LockClass {
+        // SAFETY: the word is made of the figures of a class, which are its first part and live as long as the
+        // process.
+        unsafe { &*std::ptr::with_exposed_provenance(stats::class_of(what)) }
     }
 
     /// The name in reports: module path, item and field, or the name given with `#[lock(name)]` or

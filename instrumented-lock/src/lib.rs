@@ -140,6 +140,7 @@ mod classes;
 pub mod clock;
 mod collect;
 mod condvar;
+pub mod deadlock;
 pub mod drop_in;
 mod environment;
 mod facade;

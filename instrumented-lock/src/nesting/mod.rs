@@ -309,9 +309,7 @@ fn end_of(record: &Record) -> End {
 
 /// The class of an end.
 pub(crate) fn class(end: End) -> &'static LockClass {
-    // SAFETY: ends are made of the figures of lock classes, which are their first part and live as long as the
-    // process.
-    unsafe { &*ptr::with_exposed_provenance(class_of(end)) }
+    LockClass::of_record(class_of(end))
 }
 
 fn conflicts(class_at: usize, held: Activity, wanted: Activity) -> bool {

@@ -486,7 +486,11 @@ impl<R, K: Kinds> Instrumented<R, K> {
             })
         });
         match ready {
-            Some(ready) => self.acquire_ready(thread, &ready, activity, now, wait),
+            Some(ready) => {
+                let held = self.acquire_ready(thread, &ready, activity, now, wait)?;
+                self.says_who_has_it(activity);
+                Ok(held)
+            }
             None => self.acquire_general(thread, kind, activity, location, now, wait),
         }
     }
@@ -627,6 +631,16 @@ impl<R, K: Kinds> Instrumented<R, K> {
         })
     }
 
+    /// Tells who waits that somebody else has it now.
+    fn says_who_has_it(&self, activity: Activity) {
+        // Of several that have it none may be sure that the watch is still this lock's.
+        if activity.is_exclusive()
+            && let Some(watch) = self.class.watch()
+        {
+            watch.set_holder(self.last().to_bits());
+        }
+    }
+
     fn request(&self, class: &'static LockClass, activity: Activity, at: Site) -> Request {
         Request {
             class,
@@ -676,6 +690,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         if self.leaves_word(activity, is_new, next, at) {
             self.set_last(me);
         }
+        self.says_who_has_it(activity);
         hold
     }
 

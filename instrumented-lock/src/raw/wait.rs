@@ -9,8 +9,8 @@ use crate::stats::{
     self, Arrival, Batch, Entry, Holder, Kind, MOST_RECORDS, Page, Room, Site, Thread, Waiting,
     Watch,
 };
-use std::mem;
 use std::sync::atomic::Ordering;
+use std::{mem, ptr};
 
 /// A wait in progress. When it is dropped it has ended without the lock.
 struct Wait<'a, R, K> {
@@ -79,8 +79,14 @@ impl<R, K: Kinds> Instrumented<R, K> {
             watch,
             arrival: watch.arrive(start, self.alone(class, watch, start)),
         };
+        watch.set_lock(self.address());
+        let last = self.last();
+        if last.record().is_some_and(|record| record.end().is_none()) {
+            watch.set_holder(last.to_bits());
+        }
         let what = stats::hold(&class.stats, activity);
-        page.begin_wait(what, stats::site(observed.site), start);
+        let watch = ptr::from_ref(watch).expose_provenance();
+        page.begin_wait(what, stats::site(observed.site), start, watch);
         let inner = wait(&self.raw)?;
         let hold = waiting.acquired(observed.timing);
         mem::forget(waiting);
@@ -146,6 +152,7 @@ impl<R, K: Kinds> Wait<'_, R, K> {
             let holder = stats::holder_word(site, self.activity);
             self.watch.begin_hold(holder, at);
         }
+        self.watch.set_holder(me.to_bits());
         self.watch.leave(at);
         batch.publish();
         self.page.end_wait(self.outer);

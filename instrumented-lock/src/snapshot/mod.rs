@@ -306,6 +306,7 @@ impl Snapshot {
             in_flight: next.in_flight.clone(),
             begun_ns: next.begun_ns,
             diagnostics: both.diagnostics,
+            order: both.order,
         }
     }
 

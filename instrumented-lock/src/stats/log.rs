@@ -351,11 +351,12 @@ impl Page {
     }
 
     /// Announces a wait that begins. For the owner.
-    pub(crate) fn begin_wait(&self, what: usize, site: usize, since: u64) {
+    pub(crate) fn begin_wait(&self, what: usize, site: usize, since: u64, watch: usize) {
         self.waiting.set(Waiting {
             what,
             site,
             since,
+            watch,
             record: self.next_index(),
         });
     }
@@ -370,7 +371,7 @@ impl Page {
         if outer.what == 0 {
             self.waiting.clear();
         } else {
-            self.begin_wait(outer.what, outer.site, outer.since);
+            self.begin_wait(outer.what, outer.site, outer.since, outer.watch);
         }
     }
 
@@ -509,6 +510,8 @@ pub(crate) struct Waiting {
     pub(crate) what: usize,
     pub(crate) site: usize,
     pub(crate) since: u64,
+    /// The address of the watch of the lock.
+    pub(crate) watch: usize,
     /// The record that the acquisition is going to have.
     record: u32,
 }
@@ -522,6 +525,7 @@ struct WaitingCell {
     what: AtomicUsize,
     site: AtomicUsize,
     since: AtomicU64,
+    watch: AtomicUsize,
     record: AtomicU32,
 }
 
@@ -531,6 +535,7 @@ impl WaitingCell {
             what: AtomicUsize::new(0),
             site: AtomicUsize::new(0),
             since: AtomicU64::new(0),
+            watch: AtomicUsize::new(0),
             record: AtomicU32::new(0),
         }
     }
@@ -539,6 +544,7 @@ impl WaitingCell {
         self.clear();
         self.site.store(waiting.site, Ordering::Release);
         self.since.store(waiting.since, Ordering::Release);
+        self.watch.store(waiting.watch, Ordering::Release);
         self.record.store(waiting.record, Ordering::Release);
         // Release: who sees the wait sees the rest, or that of a later one.
         self.what.store(waiting.what, Ordering::Release);
@@ -571,6 +577,7 @@ impl WaitingCell {
             what,
             site: self.site.load(Ordering::Acquire),
             since: self.since.load(Ordering::Acquire),
+            watch: self.watch.load(Ordering::Acquire),
             record: self.record.load(Ordering::Acquire),
         }
     }

@@ -16,6 +16,8 @@ pub(crate) const PAGE_NUMBERS: u32 = 64;
 pub(crate) struct PageOwner {
     /// Numbers the pages, from 0.
     number: u32,
+    /// Numbers the threads, from 1; 0 for one that is being torn down.
+    thread: AtomicU32,
     /// The lock for which the owner last said as a reader that it had it, and when.
     herd_lock: AtomicUsize,
     herd_at: AtomicU64,
@@ -52,6 +54,15 @@ impl PageOwner {
         (self.number + 1) * PAGE_NUMBERS
     }
 
+    /// The number of the thread whose page it is, or was last.
+    pub(crate) fn thread(&self) -> u32 {
+        self.thread.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_thread(&self, thread: u32) {
+        self.thread.store(thread, Ordering::Relaxed);
+    }
+
     /// Its place among all pages.
     pub(super) fn number(&self) -> u32 {
         self.number
@@ -85,6 +96,7 @@ impl PageOwner {
     pub(super) fn new(number: u32) -> Self {
         PageOwner {
             number,
+            thread: AtomicU32::new(0),
             herd_lock: AtomicUsize::new(0),
             herd_at: AtomicU64::new(0),
             name: Mutex::new(None),

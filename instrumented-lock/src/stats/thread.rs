@@ -276,6 +276,9 @@ impl Thread {
             let known = all.iter().copied().find(|page| fold_own(page));
             let page = known.unwrap_or_else(|| {
                 let page = enrol(std::thread::current().name());
+                let own = all.first().map(|page| page.owner.thread());
+                let number = own.unwrap_or_else(|| THREADS.fetch_add(1, Ordering::Relaxed));
+                page.owner.set_thread(number);
                 all.push(page);
                 page
             });
@@ -416,6 +419,9 @@ fn disown(page: &Page) {
     page.owner.set_name(None);
     page.owner.has_left(page.unconsumed());
 }
+
+/// The number of the next thread. Relaxed: each gets another one.
+static THREADS: AtomicU32 = AtomicU32::new(1);
 
 /// All pages of the process. They are never freed: guards point into them.
 struct Logs {

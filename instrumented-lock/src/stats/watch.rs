@@ -52,6 +52,10 @@ pub(crate) struct Watch {
     left: AtomicU64,
     /// When the exclusive hold in progress began, if its record does not say so; else 0.
     alone_since: AtomicU64,
+    /// The address of the lock.
+    lock: AtomicUsize,
+    /// Who has the lock, as far as that is known: a [`Holder`](super::Holder).
+    holder: AtomicU64,
     lines: [Line; LINES + OTHERS],
 }
 
@@ -115,6 +119,8 @@ impl Watch {
             state: AtomicU64::new(RETIRED),
             left: AtomicU64::new(0),
             alone_since: AtomicU64::new(0),
+            lock: AtomicUsize::new(0),
+            holder: AtomicU64::new(0),
             lines: std::array::from_fn(|_| Line::new()),
         }
     }
@@ -142,6 +148,28 @@ impl Watch {
     /// has this watch.
     pub(crate) fn class(&self) -> usize {
         self.class.load(Ordering::Acquire)
+    }
+
+    // Relaxed, all four: who looks for those that wait for each other looks twice.
+
+    /// Where the lock is. For who is counted as a waiter.
+    pub(crate) fn set_lock(&self, lock: usize) {
+        self.lock.store(lock, Ordering::Relaxed);
+    }
+
+    pub(crate) fn lock(&self) -> usize {
+        self.lock.load(Ordering::Relaxed)
+    }
+
+    /// Who has the lock. For a waiter who has found out, and for who has it alone.
+    pub(crate) fn set_holder(&self, holder: u32) {
+        self.holder.store(u64::from(holder), Ordering::Relaxed);
+    }
+
+    /// Who has the lock, or had it last, as far as that is known.
+    pub(crate) fn holder_of_lock(&self) -> u32 {
+        // As it was stored.
+        self.holder.load(Ordering::Relaxed) as u32
     }
 
     fn count(&self, one: u64) -> bool {
