@@ -143,7 +143,11 @@ impl fmt::Display for Deadlock {
             } else {
                 name(&stuck.holder)
             };
-            write!(f, "\n    held by {holder} ({}, {})", stuck.held, stuck.held_at)?;
+            write!(
+                f,
+                "\n    held by {holder} ({}, {})",
+                stuck.held, stuck.held_at
+            )?;
             if let Some(held_for) = stuck.held_for {
                 write!(f, " for {held_for:.1?}")?;
             }
@@ -161,7 +165,11 @@ pub fn find() -> Vec<Deadlock> {
     thread::sleep(A_LITTLE_LATER);
     let second = look();
     let is_unchanged = |circle: &&Vec<Stuck>| first.iter().any(|before| is_same(before, circle));
-    second.iter().filter(is_unchanged).map(|circle| told(circle)).collect()
+    second
+        .iter()
+        .filter(is_unchanged)
+        .map(|circle| told(circle))
+        .collect()
 }
 
 /// A thread that waits, and who has what it waits for.
@@ -263,7 +271,10 @@ fn waits() -> Vec<Stuck> {
                 && stats::class_of(record.what()) == stats::class_of(waiting.what)
                 && stats::activity_of(record.what()) != Activity::Sleep
         };
-        for holder in holders(watch, &held).into_iter().filter(|it| is_of_lock(it)) {
+        for holder in holders(watch, &held)
+            .into_iter()
+            .filter(|it| is_of_lock(it))
+        {
             waits.push(Stuck {
                 page,
                 what: waiting.what,

@@ -35,6 +35,8 @@ pub(crate) use record::{
     hold, holder_word, kind_of, shift_of_its, site, site_of, what,
 };
 pub(crate) use site::{Site, is_lock_apis, is_nobodys, may_be_lock_apis, without_machine};
-pub(crate) use thread::{Holder, NOBODYS_RECORD, Place, Reading, Room, Thread, here, pages_and_held, read};
+pub(crate) use thread::{
+    Holder, NOBODYS_RECORD, Place, Reading, Room, Thread, here, pages_and_held, read,
+};
 pub(crate) use watch::{Arrival, MOST_RECORDS, Watch};
 pub(crate) use watches::{give_back, kept_for, take};
