@@ -66,6 +66,15 @@ impl Deadlock {
     pub fn threads(&self) -> &[StuckThread] {
         &self.threads
     }
+
+    /// Whether both are of the same threads at the same lines, whichever comes first.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let keys = |of: &Self| {
+            let key = |it: &StuckThread| (it.thread.clone(), it.lock.clone(), it.location.clone());
+            of.threads.iter().map(key).collect::<HashSet<_>>()
+        };
+        keys(self) == keys(other)
+    }
 }
 
 impl StuckThread {

@@ -21,7 +21,7 @@ struct Word {
 }
 
 /// In the order in which they are listed. A word that has no row is how often holds are timed, as `1/64`.
-const WORDS: [Word; 10] = [
+const WORDS: [Word; 11] = [
     Word {
         name: "on",
         forms: "`on`",
@@ -74,6 +74,14 @@ const WORDS: [Word; 10] = [
                 None => Destination::Terminal,
                 Some(file) => Destination::File(file.to_owned(), form_of(file)?),
             });
+            Some(())
+        },
+    },
+    Word {
+        name: "watch",
+        forms: "`watch=TIME` with a TIME such as 1s, 500ms, 1m or 1h",
+        read: |words, value| {
+            words.reports.watch = Some(time(value?)?);
             Some(())
         },
     },
@@ -241,6 +249,7 @@ mod tests {
             Reports {
                 to: vec![Destination::Terminal, to("a=b/%p.json", Form::Json)],
                 every: Some(Duration::from_millis(500)),
+                watch: None,
                 on_signal: vec![Signal::Usr2, Signal::Int],
             }
         );

@@ -19,6 +19,7 @@
 //! | [`report`] | snapshots for people and programs |
 //! | [`registry::ENVIRONMENT_VARIABLE`] | reports and settings from outside, without any code |
 //! | [`order`] | mistakes in the order in which locks are taken, found before they are deadlocks |
+//! | [`deadlock`], [`watch`] | threads that wait for each other; what is held or waited for too long |
 //! | [`budget`] | how often a piece of code takes which lock, as an assertion for tests |
 //! | [`clock`] | where time comes from; a mock for tests |
 //! | [`raw`] | the instrumentation itself, around any `lock_api` raw lock |
@@ -166,6 +167,7 @@ mod snapshot;
 mod statistic;
 mod stats;
 mod unattended;
+pub mod watch;
 
 /// What is the same for annotated locks and drop-ins.
 mod common {

@@ -22,6 +22,7 @@ use std::time::Duration;
 /// | `no-call-sites` | lines are not [told apart](crate::registry::set_call_sites) |
 /// | `ordered-clock` | the clock's reads are [ordered](crate::clock::set_ordered) |
 /// | `order`, `order=log`, `order=panic`, `order=off` | the [order of locks](crate::order) is followed, and what is wrong kept, said on standard error, a panic; or it is not followed |
+/// | `watch=1s` | what is held or waited for longer than that is said on standard error, and so are deadlocks: see [`watch`](crate::watch) |
 /// | `report` | the [table](crate::report::table) goes to standard error when the program ends |
 /// | `report=FILE` | a report is written to `FILE`: the table where its name ends with `.txt`, [JSON](crate::report::json) with `.json`, the [kernel's format](crate::report::lock_stat) with `.lock_stat` |
 /// | `every=10s`, or `500ms`, `1m`, `1h` | so often a line of JSON is added to the file of a `report=FILE` that ends with `.jsonl` (without one, to `instrumented-lock.jsonl`): the [interval](crate::Snapshot::since) since the line before; the last one when the program ends |
@@ -131,6 +132,8 @@ pub(crate) struct Words {
 pub(crate) struct Reports {
     /// When the program ends, and when asked for from outside.
     pub(crate) to: Vec<Destination>,
+    /// How long locks may be held and waited for, if that is [watched](crate::watch).
+    pub(crate) watch: Option<Duration>,
     /// How often an interval is written.
     pub(crate) every: Option<Duration>,
     /// The signals that ask for a report.

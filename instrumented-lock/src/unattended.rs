@@ -14,6 +14,7 @@ use crate::collect;
 use crate::report;
 use crate::settings::{Destination, ENVIRONMENT_VARIABLE, Form, Reports, Signal};
 use crate::snapshot::Snapshot;
+use crate::watch::{self, Limits};
 use parking_lot::Mutex;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -59,6 +60,11 @@ struct Intervals {
 impl Reports {
     /// Begins them.
     pub(crate) fn begin(self) {
+        if let Some(limit) = self.watch
+            && let Err(error) = watch::start(Limits::of_all(limit))
+        {
+            say(&format!("nobody watches: {error}"));
+        }
         let unattended = Unattended {
             folder: std::env::current_dir().unwrap_or_default(),
             process: process::id(),

@@ -335,11 +335,14 @@ pub(crate) fn named<'a, T>(all: &'a [T], name: &str, name_of: impl Fn(&T) -> &st
     if !exact.is_empty() {
         return exact;
     }
-    let is_tail = |one: &&T| {
-        let path = name_of(one).strip_suffix(name);
-        path.is_some_and(|path| path.ends_with("::"))
-    };
+    let is_tail = |one: &&T| is_named(name_of(one), name);
     all.iter().filter(is_tail).collect()
+}
+
+/// Whether a lock has this name, or one that ends with `::` and this.
+pub(crate) fn is_named(lock: &str, name: &str) -> bool {
+    let path = lock.strip_suffix(name);
+    path.is_some_and(|path| path.is_empty() || path.ends_with("::"))
 }
 
 /// One sentence for each declaration that claims a name another one has. `locks` are sorted.

@@ -55,7 +55,7 @@ pub(crate) struct Watch {
     /// The address of the lock.
     lock: AtomicUsize,
     /// Who has the lock, as far as that is known: a [`Holder`](super::Holder).
-    holder: AtomicU64,
+    holder: AtomicUsize,
     lines: [Line; LINES + OTHERS],
 }
 
@@ -120,7 +120,7 @@ impl Watch {
             left: AtomicU64::new(0),
             alone_since: AtomicU64::new(0),
             lock: AtomicUsize::new(0),
-            holder: AtomicU64::new(0),
+            holder: AtomicUsize::new(0),
             lines: std::array::from_fn(|_| Line::new()),
         }
     }
@@ -163,13 +163,12 @@ impl Watch {
 
     /// Who has the lock. For a waiter who has found out, and for who has it alone.
     pub(crate) fn set_holder(&self, holder: u32) {
-        self.holder.store(u64::from(holder), Ordering::Relaxed);
+        self.holder.store(holder as usize, Ordering::Relaxed);
     }
 
     /// Who has the lock, or had it last, as far as that is known.
     pub(crate) fn holder_of_lock(&self) -> u32 {
-        // As it was stored.
-        self.holder.load(Ordering::Relaxed) as u32
+        u32::try_from(self.holder.load(Ordering::Relaxed)).unwrap_or(0)
     }
 
     fn count(&self, one: u64) -> bool {
