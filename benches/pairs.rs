@@ -12,7 +12,7 @@
 #![allow(missing_docs, reason = "the functions are named for callgrind")]
 
 use instrumented_lock::raw::Instrumented;
-use instrumented_lock::{drop_in, lock_api};
+use instrumented_lock::{drop_in, lock_api, std_sync};
 use instrumented_lock_benches::subject::Mode;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +27,7 @@ static BARE_MUTEX: parking_lot::Mutex<u64> = parking_lot::Mutex::new(0);
 static BARE_RWLOCK: parking_lot::RwLock<u64> = parking_lot::RwLock::new(0);
 static OUR_MUTEX: drop_in::Mutex<u64> = drop_in::Mutex::new(0);
 static OUR_RWLOCK: drop_in::RwLock<u64> = drop_in::RwLock::new(0);
+static OUR_STD_MUTEX: std_sync::Mutex<u64> = std_sync::Mutex::new(0);
 
 /// A raw mutex that protects nothing, and is had when [`TAKEN`] and [`HANDED_OVER`] say so.
 struct Scripted;
@@ -94,6 +95,7 @@ counted! {
     counted_our_read: black_box(*black_box(&OUR_RWLOCK).read());
     counted_our_write: *black_box(&OUR_RWLOCK).write() += 1;
     counted_our_scripted: *black_box(&OUR_SCRIPTED).lock() += 1;
+    counted_our_std_mutex: *black_box(&OUR_STD_MUTEX).lock().unwrap() += 1;
 }
 
 /// Pairs of a mutex, a read, a write, and those of a lock that is scripted.

@@ -12,6 +12,7 @@
 //! | [`instrumented`] | declares a lock class for every lock of a struct, enum or static |
 //! | [`lints`] | the mistakes that [`instrumented`] refuses, in types and in bodies |
 //! | [`drop_in`] | the same locks for files that nobody annotates |
+//! | [`std_sync`] | the locks of `std::sync` with its interface, poisoning too |
 //! | [`registry`] | all lock classes; takes snapshots; turns recording off and on |
 //! | [`Snapshot`], [`LockSnapshot`], [`ModeSnapshot`], [`Distribution`] | the figures, as plain data |
 //! | [`Statistic`] | a distribution of one's own, recorded in the same way |
@@ -166,6 +167,7 @@ mod settings;
 mod snapshot;
 mod statistic;
 mod stats;
+pub mod std_sync;
 mod unattended;
 pub mod watch;
 

@@ -12,7 +12,7 @@
 //! A thread sleeps until it is notified or its time is up, though it may take it a while to wake. As long as
 //! any does, they all have to have come with the same mutex, as in `parking_lot`.
 
-use super::RawMutex;
+use super::{Instrumented, Kinds};
 use crate::cell::ClassCell;
 use crate::class::{Declaration, LockClass};
 use crate::classes;
@@ -21,7 +21,7 @@ use crate::lock_kind::LockKind;
 use crate::mode::Activity;
 use crate::nesting::{self, Request};
 use crate::stats::{self, Entry, Kind, Record};
-use lock_api::MutexGuard;
+use lock_api::{MutexGuard, RawMutex};
 use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -114,9 +114,9 @@ impl RawCondvar {
     ///
     /// Where another thread sleeps that came with another mutex.
     #[track_caller]
-    pub(crate) fn sleep<T: ?Sized, W>(
+    pub(crate) fn sleep<R: RawMutex, K: Kinds, T: ?Sized, W>(
         &self,
-        guard: &mut MutexGuard<'_, RawMutex, T>,
+        guard: &mut MutexGuard<'_, Instrumented<R, K>, T>,
         sleep: impl FnOnce(&parking_lot::Condvar, &mut GateGuard<'_>) -> W,
         timed_out: impl Fn(&W) -> bool,
     ) -> W {

@@ -16,6 +16,7 @@ mod caller;
 mod condvar;
 mod held;
 mod mutex;
+mod poisoning;
 mod rwlock;
 #[cfg_attr(not(feature = "stats"), path = "thread_id_off.rs")]
 mod thread_id;
@@ -25,6 +26,10 @@ use caller::Caller;
 pub use condvar::RawCondvar;
 pub use held::Held;
 use held::Hold;
+#[cfg(not(feature = "stats"))]
+pub(crate) use poisoning::PoisoningCondvar;
+pub(crate) use poisoning::{LookAtMutex, LookAtRwLock, Poisonable};
+pub use poisoning::{Poison, Poisoning};
 pub use thread_id::RawThreadId;
 pub(crate) use thread_id::{acquire_reentrant, look_at_reentrant};
 
@@ -60,6 +65,12 @@ pub type RawRwLock<const RECURSIVE: bool = false> =
 
 /// The raw lock under [`RecursiveRwLock`](crate::RecursiveRwLock).
 pub type RawRwLockRecursive = RawRwLock<true>;
+
+/// The raw mutex under [`std_sync::Mutex`](crate::std_sync::Mutex).
+pub type RawPoisoningMutex = Observing<Poisoning<parking_lot::RawMutex>>;
+
+/// The raw lock under [`std_sync::RwLock`](crate::std_sync::RwLock).
+pub type RawPoisoningRwLock = Observing<Poisoning<parking_lot::RawRwLock>, kind::ReadersOf<false>>;
 
 /// What the crate's own locks are made of: instrumented, or with the feature `stats` off the bare
 /// lock.
