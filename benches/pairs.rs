@@ -128,6 +128,8 @@ fn main() {
             mode.set();
             all(name, OURS, wait);
         }
+        // In the last of these modes.
+        count("exact", "std-mutex", counted_our_std_mutex);
     } else {
         all("compiled-out", OURS, wait);
     }

@@ -397,7 +397,7 @@ impl Class for Unclassed {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an instrumented lock",
     label = "not an instrumented lock",
-    note = "import the lock from `instrumented_lock`, or leave the field as it is with `#[lock(allow(foreign_lock))]`"
+    note = "import the lock from `instrumented_lock`, one of std's from `instrumented_lock::std_sync::annotated`, or leave the field as it is with `#[lock(allow(foreign_lock))]`"
 )]
 pub trait Instrumentable<C> {
     /// The same lock with class `C`.

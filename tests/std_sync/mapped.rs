@@ -83,14 +83,14 @@ fn a_panic_while_mapping_unlocks_and_poisons() {
         m.clear_poison();
     };
     check(&|| drop(MutexGuard::map(m.lock().unwrap(), fails::<_, u32>)));
-    check(&|| drop(MutexGuard::filter_map(m.lock().unwrap(), fails_filtered::<_, u32>).is_ok()));
+    check(&|| assert!(MutexGuard::filter_map(m.lock().unwrap(), fails_filtered::<_, u32>).is_ok()));
     check(&|| {
         let mapped = MutexGuard::map(m.lock().unwrap(), inner);
         drop(MappedMutexGuard::map(mapped, fails::<_, u32>));
     });
     check(&|| {
         let mapped = MutexGuard::map(m.lock().unwrap(), inner);
-        drop(MappedMutexGuard::filter_map(mapped, fails_filtered::<_, u32>).is_ok());
+        assert!(MappedMutexGuard::filter_map(mapped, fails_filtered::<_, u32>).is_ok());
     });
 
     let lock: RwLock<Pair> = RwLock::default();
@@ -98,20 +98,20 @@ fn a_panic_while_mapping_unlocks_and_poisons() {
         drop(RwLockReadGuard::map(
             lock.read().unwrap(),
             fails_to_read::<_, u32>,
-        ))
+        ));
     });
     assert!(lock.try_write().is_ok(), "a reader poisons nothing");
     panics(|| {
         drop(RwLockWriteGuard::map(
             lock.write().unwrap(),
             fails::<_, u32>,
-        ))
+        ));
     });
     assert!(lock.is_poisoned());
     lock.clear_poison();
     panics(|| {
         let mapped = RwLockWriteGuard::map(lock.write().unwrap(), inner);
-        drop(MappedRwLockWriteGuard::filter_map(mapped, fails_filtered::<_, u32>).is_ok());
+        assert!(MappedRwLockWriteGuard::filter_map(mapped, fails_filtered::<_, u32>).is_ok());
     });
     assert!(lock.is_poisoned());
     assert!(
@@ -134,7 +134,7 @@ fn mapped_guards_of_a_reader_writer_lock_hold_it_in_their_mode() {
     let Err(read) = RwLockReadGuard::filter_map(lock.read().unwrap(), |_| None::<&u32>) else {
         panic!("it was not found")
     };
-    drop(RwLockReadGuard::filter_map(read, |pair| Some(&pair.0)).is_ok());
+    assert!(RwLockReadGuard::filter_map(read, |pair| Some(&pair.0)).is_ok());
 
     let Ok(mut write) =
         RwLockWriteGuard::filter_map(lock.write().unwrap(), |pair| Some(inner(pair)))

@@ -168,6 +168,11 @@ fn into_inner_and_get_mut_of_a_poisoned_lock_are_errors_with_the_value() {
 /// Compiles if the lifetime of the value may be shorter than that of the guard's type says.
 #[test]
 fn a_read_guard_is_covariant() {
+    #[expect(
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        reason = "the types are what is tried"
+    )]
     fn same_lifetime<'a>(guard: RwLockReadGuard<'_, &'a i32>, with: &'a i32) -> i32 {
         let mut two = vec![*guard];
         two.push(with);

@@ -28,7 +28,7 @@ pub use held::Held;
 use held::Hold;
 #[cfg(not(feature = "stats"))]
 pub(crate) use poisoning::PoisoningCondvar;
-pub(crate) use poisoning::{LookAtMutex, LookAtRwLock, Poisonable};
+pub(crate) use poisoning::{LookAtRwLock, OwnMutex, Poisonable};
 pub use poisoning::{Poison, Poisoning};
 pub use thread_id::RawThreadId;
 pub(crate) use thread_id::{acquire_reentrant, look_at_reentrant};
@@ -385,6 +385,19 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let Caller::Uses(location) = self.caller(activity, Location::caller(), true) else {
             return wait(&self.raw).map(Held::looked_at);
         };
+        self.acquire_at(kind, activity, location, now, wait)
+    }
+
+    /// The same at a line that is known.
+    #[inline(always)]
+    fn acquire_at<G, E>(
+        &self,
+        kind: LockKind,
+        activity: Activity,
+        location: Site,
+        now: impl FnOnce(&R) -> Option<G>,
+        wait: impl FnOnce(&R) -> Result<G, E>,
+    ) -> Result<Held<G>, E> {
         stats::here(|thread| match self.ready(thread, location) {
             Ok(ready) => self.acquire_ready(thread, &ready, activity, now, wait),
             Err(Unready::Off) => {
@@ -748,6 +761,21 @@ impl<R, K: Kinds> Instrumented<R, K> {
         } else {
             self.release_general(hold, held.inner, unlock);
         }
+    }
+
+    /// Whether [`release`](Self::release) has nothing to find out but that the hold has ended.
+    #[inline(always)]
+    fn is_released_fast<G>(&self, held: &Held<G>) -> bool {
+        held.hold.is_some_and(Hold::is_plain) && !self.class.is_watched()
+    }
+
+    /// The same as [`release`](Self::release), where that is so.
+    #[inline(always)]
+    fn release_fast<G>(&self, held: Held<G>, unlock: impl FnOnce(&R, G)) {
+        let _ends = held
+            .hold
+            .map(|hold| Ends(hold.record(), clock::counter_now()));
+        unlock(&self.raw, held.inner);
     }
 
     /// Releases what was acquired while recording was off.

@@ -1,8 +1,11 @@
 //! A raw lock with a mark that it has been poisoned, for the locks of [`std_sync`](crate::std_sync): the
 //! mark lies where the raw lock leaves bytes unused, so that such a lock is as large as any other.
 
-use super::{Held, Instrumented, Kinds};
+use super::{Held, Instrumented, Kinds, always};
+use crate::mode::Activity;
 use lock_api::{RawMutex, RawRwLock, RawRwLockDowngrade};
+use std::mem::ManuallyDrop;
+use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -26,17 +29,9 @@ impl Poison {
     }
 
     /// The lock is about to be let go: marks it where the thread panics, and did not when it acquired.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn before_unlock(&self, was_panicking: bool) {
-        if thread::panicking() {
-            self.set(was_panicking);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn set(&self, was_panicking: bool) {
-        if !was_panicking {
+        if !was_panicking && thread::panicking() {
             self.0.store(true, Ordering::Relaxed);
         }
     }
@@ -190,28 +185,102 @@ impl<R, K> Poisonable for Instrumented<Poisoning<R>, K> {
     }
 }
 
-/// Acquires for one who only looks at what the lock protects, as `Debug` does: nothing is recorded.
-pub(crate) trait LookAtMutex: RawMutex {
+/// What guards of [`std_sync`](crate::std_sync) do with a mutex beside what others do.
+pub(crate) trait OwnMutex: RawMutex {
+    /// As [`unlock`](RawMutex::unlock), in the caller's code; marks the mutex where the thread panics, and was
+    /// not [panicking](thread::panicking) when it acquired.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    unsafe fn unlock_marking(&self, state: Self::Guard, was_panicking: bool);
+
+    /// Acquires for one who only looks at what the mutex protects, as `Debug` does: nothing is recorded.
     fn try_look(&self) -> Option<Self::Guard>;
 }
 
-impl<R: RawMutex> LookAtMutex for Poisoning<R> {
+/// Takes a mutex again when this is dropped.
+struct TakesAgain<'a, G, F: FnMut() -> G>(&'a mut ManuallyDrop<G>, F);
+
+impl<G, F: FnMut() -> G> Drop for TakesAgain<'_, G, F> {
+    fn drop(&mut self) {
+        *self.0 = ManuallyDrop::new((self.1)());
+    }
+}
+
+#[cfg(not(feature = "stats"))]
+impl<R: RawMutex> OwnMutex for Poisoning<R> {
+    #[inline(always)]
+    unsafe fn unlock_marking(&self, state: Self::Guard, was_panicking: bool) {
+        self.poison.before_unlock(was_panicking);
+        // SAFETY: the caller's promise is the callee's.
+        unsafe { self.unlock(state) }
+    }
+
     fn try_look(&self) -> Option<Self::Guard> {
         self.try_lock()
     }
 }
 
-impl<R: RawMutex, K: Kinds> LookAtMutex for Instrumented<R, K> {
+impl<R: RawMutex, K: Kinds> OwnMutex for Instrumented<Poisoning<R>, K> {
+    // Small, so that it is inlined with the guard's destructor, which is called from many places.
+    #[inline(always)]
+    unsafe fn unlock_marking(&self, state: Self::Guard, was_panicking: bool) {
+        if self.is_released_fast(&state) && !thread::panicking() {
+            // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
+            return self.release_fast(state, |raw, inner| unsafe { raw.unlock(inner) });
+        }
+        self.unlock_marking_slowly(state, was_panicking);
+    }
+
     fn try_look(&self) -> Option<Self::Guard> {
         self.raw.try_lock().map(Held::looked_at)
     }
 }
 
-/// The same of a reader-writer lock, as a reader.
+impl<R: RawMutex, K: Kinds> Instrumented<Poisoning<R>, K> {
+    #[cold]
+    #[inline(never)]
+    fn unlock_marking_slowly(&self, state: Held<R::Guard>, was_panicking: bool) {
+        self.raw.poison.before_unlock(was_panicking);
+        // SAFETY: called with a state with which the lock is held, so `R` is held with the inner state.
+        self.release(state, |raw, inner| unsafe { raw.unlock(inner) });
+    }
+
+    /// Lets go of the mutex, does `f`, and takes it again, also where `f` panics.
+    ///
+    /// # Safety
+    ///
+    /// The mutex is held with this state, which is that of the later hold on return.
+    #[track_caller]
+    pub(crate) unsafe fn unlocked(
+        &self,
+        state: &mut ManuallyDrop<Held<R::Guard>>,
+        f: impl FnOnce(),
+    ) {
+        // SAFETY: the state is put there again below.
+        let held = unsafe { ManuallyDrop::take(state) };
+        // As everywhere where a lock is let go and taken again: the line of the hold before.
+        let line = held.line().unwrap_or(Location::caller());
+        let _again = TakesAgain(state, || {
+            let wait = |raw: &Poisoning<R>| always(raw.lock());
+            let now = Poisoning::<R>::try_lock;
+            match self.acquire_at(K::MUTEX, Activity::Write, line, now, wait) {
+                Ok(held) => held,
+            }
+        });
+        // SAFETY: the caller holds the lock with this state, so `R` is held with the inner state.
+        self.release(held, |raw, inner| unsafe { raw.unlock(inner) });
+        f();
+    }
+}
+
+/// Acquires a reader-writer lock as a reader who only looks: nothing is recorded.
 pub(crate) trait LookAtRwLock: RawRwLock {
     fn try_look(&self) -> Option<Self::SharedGuard>;
 }
 
+#[cfg(not(feature = "stats"))]
 impl<R: RawRwLock> LookAtRwLock for Poisoning<R> {
     fn try_look(&self) -> Option<Self::SharedGuard> {
         self.try_lock_shared()

@@ -9,7 +9,7 @@ use std::sync::{LockResult, PoisonError, WaitTimeoutResult};
 use std::time::{Duration, Instant};
 
 #[cfg(not(feature = "stats"))]
-type Raw = lock_api::Condvar<crate::raw::PoisoningCondvar>;
+type Raw = crate::raw::PoisoningCondvar;
 #[cfg(feature = "stats")]
 type Raw = crate::raw::RawCondvar;
 
@@ -35,7 +35,7 @@ impl<C: Class> Condvar<C> {
             None => Raw::at_site(std::panic::Location::caller()),
         };
         #[cfg(not(feature = "stats"))]
-        let raw = Raw::new();
+        let raw = <Raw as lock_api::RawCondvar>::INIT;
         Condvar {
             class: PhantomData,
             raw,
@@ -52,7 +52,7 @@ impl Condvar {
         #[cfg(feature = "stats")]
         let raw = Raw::named(name);
         #[cfg(not(feature = "stats"))]
-        let (raw, _) = (Raw::new(), name);
+        let (raw, _) = (<Raw as lock_api::RawCondvar>::INIT, name);
         Condvar {
             class: PhantomData,
             raw,
@@ -61,6 +61,39 @@ impl Condvar {
 }
 
 impl<C> Condvar<C> {
+    /// Sleeps, for so long at most. Returns whether the time was up.
+    #[cfg(feature = "stats")]
+    #[track_caller]
+    fn sleep<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>, limit: Option<Duration>) -> bool {
+        self.raw.sleep_unlocked(
+            guard.raw(),
+            |sleep| guard.unlocked(sleep),
+            |condvar, gate| {
+                let Some(limit) = limit else {
+                    condvar.wait(gate);
+                    return false;
+                };
+                condvar.wait_for(gate, limit).timed_out()
+            },
+            |timed_out| *timed_out,
+        )
+    }
+
+    #[cfg(not(feature = "stats"))]
+    fn sleep<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>, limit: Option<Duration>) -> bool {
+        use lock_api::{RawCondvar as _, RawCondvarTimed as _};
+
+        let (mutex, state) = guard.raw_and_state();
+        // SAFETY: the mutex is held with this state.
+        unsafe {
+            let Some(limit) = limit else {
+                self.raw.wait(mutex, state);
+                return false;
+            };
+            self.raw.wait_for(mutex, state, &limit)
+        }
+    }
+
     /// Unlocks the mutex and sleeps until notified; the mutex is locked again on return.
     ///
     /// # Errors
@@ -69,11 +102,7 @@ impl<C> Condvar<C> {
     #[inline]
     #[track_caller]
     pub fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        #[cfg(feature = "stats")]
-        self.raw
-            .sleep(&mut guard.inner, parking_lot::Condvar::wait, |()| false);
-        #[cfg(not(feature = "stats"))]
-        self.raw.wait(&mut guard.inner);
+        self.sleep(&mut guard, None);
         woken(guard)
     }
 
@@ -128,15 +157,7 @@ impl<C> Condvar<C> {
         mut guard: MutexGuard<'a, T>,
         dur: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        #[cfg(feature = "stats")]
-        let woken_up = self.raw.sleep(
-            &mut guard.inner,
-            |condvar, gate| condvar.wait_for(gate, dur),
-            |woken| woken.timed_out(),
-        );
-        #[cfg(not(feature = "stats"))]
-        let woken_up = self.raw.wait_for(&mut guard.inner, dur);
-        let result = std_result(woken_up.timed_out());
+        let result = std_result(self.sleep(&mut guard, Some(dur)));
         match woken(guard) {
             Ok(guard) => Ok((guard, result)),
             Err(error) => Err(PoisonError::new((error.into_inner(), result))),
@@ -178,7 +199,7 @@ impl<C> Condvar<C> {
         self.raw
             .notify(parking_lot::Condvar::notify_one, usize::from);
         #[cfg(not(feature = "stats"))]
-        self.raw.notify_one();
+        lock_api::RawCondvar::notify_one(&self.raw);
     }
 
     /// Wakes all threads that wait.
@@ -187,7 +208,7 @@ impl<C> Condvar<C> {
         #[cfg(feature = "stats")]
         self.raw.notify(parking_lot::Condvar::notify_all, |n| n);
         #[cfg(not(feature = "stats"))]
-        self.raw.notify_all();
+        lock_api::RawCondvar::notify_all(&self.raw);
     }
 }
 

@@ -1,11 +1,13 @@
 //! [`Mutex`] and its guards.
 
-use super::{NotSend, guard_of, poisoning_lock, result};
-use crate::raw::{LookAtMutex as _, Poison, Poisonable as _, Poisoning, RawPoisoningMutex};
+use super::{NotSend, poisoning_lock, result, shown_as_value};
+use crate::raw::{OwnMutex as _, Poisonable as _, Poisoning, RawPoisoningMutex};
+use lock_api::RawMutex as _;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::ptr::{self, NonNull};
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 use std::thread;
 
@@ -31,7 +33,9 @@ impl<T: ?Sized, C> Mutex<T, C> {
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        MutexGuard::new(self.lock.lock())
+        let state = self.raw().lock();
+        // SAFETY: the mutex is held with this state.
+        unsafe { MutexGuard::new(&self.lock, state) }
     }
 
     /// Acquires the mutex if nobody holds it.
@@ -42,21 +46,26 @@ impl<T: ?Sized, C> Mutex<T, C> {
     #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        match self.lock.try_lock() {
-            Some(inner) => Ok(MutexGuard::new(inner)?),
-            None => Err(TryLockError::WouldBlock),
-        }
+        self.tried(self.raw().try_lock())
     }
 
     /// The same for one who only looks at the value: nothing is recorded.
     fn try_look(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        // SAFETY: the mutex is looked at, and not let go.
-        let state = unsafe { self.lock.raw() }.try_look();
+        self.tried(self.raw().try_look())
+    }
+
+    #[inline(always)]
+    fn raw(&self) -> &RawPoisoningMutex {
+        // SAFETY: it is let go by guards only.
+        unsafe { self.lock.raw() }
+    }
+
+    /// A guard, if the attempt has succeeded.
+    #[inline(always)]
+    fn tried(&self, state: Option<State>) -> TryLockResult<MutexGuard<'_, T>> {
         match state {
-            // SAFETY: it is held, with this state, and has no guard yet.
-            Some(state) => Ok(MutexGuard::new(unsafe {
-                self.lock.make_guard_unchecked(state)
-            })?),
+            // SAFETY: the mutex is held with this state.
+            Some(state) => Ok(unsafe { MutexGuard::new(&self.lock, state) }?),
             None => Err(TryLockError::WouldBlock),
         }
     }
@@ -87,47 +96,80 @@ impl<T: ?Sized + serde::Serialize, C> serde::Serialize for Mutex<T, C> {
     }
 }
 
+/// What an acquisition remembers.
+type State = <RawPoisoningMutex as lock_api::RawMutex>::Guard;
+
 /// The mutex is held while this lives; dropping it unlocks, then records.
 #[must_use = "if unused the Mutex will immediately unlock"]
 #[clippy::has_significant_drop]
 pub struct MutexGuard<'a, T: ?Sized> {
-    pub(super) inner: lock_api::MutexGuard<'a, RawPoisoningMutex, T>,
+    mutex: &'a lock_api::Mutex<RawPoisoningMutex, T>,
+    state: ManuallyDrop<State>,
     /// Whether the thread panicked when it acquired the mutex, so that it is not to blame.
     was_panicking: bool,
     not_send: NotSend,
 }
 
-guard_of!(MutexGuard, mutable);
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the mutex is held.
+        unsafe { &*self.mutex.data_ptr() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the mutex is held.
+        unsafe { &mut *self.mutex.data_ptr() }
+    }
+}
+
+shown_as_value!(MutexGuard);
 
 // What unwinding leaves half changed has its mark.
 impl<T: ?Sized> std::panic::UnwindSafe for MutexGuard<'_, T> {}
 impl<T: ?Sized> std::panic::RefUnwindSafe for MutexGuard<'_, T> {}
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
+    /// # Safety
+    ///
+    /// The mutex is held with this state, and has no other guard.
     #[inline(always)]
-    fn new(inner: lock_api::MutexGuard<'a, RawPoisoningMutex, T>) -> LockResult<Self> {
-        let poison = poison(&inner);
+    unsafe fn new(
+        mutex: &'a lock_api::Mutex<RawPoisoningMutex, T>,
+        state: State,
+    ) -> LockResult<Self> {
         let guard = MutexGuard {
-            inner,
+            mutex,
+            state: ManuallyDrop::new(state),
             was_panicking: thread::panicking(),
             not_send: PhantomData,
         };
-        result(poison, guard)
+        result(guard.raw().poison(), guard)
     }
 
-    /// Whether the mutex is poisoned.
-    pub(super) fn is_poisoned(&self) -> bool {
-        poison(&self.inner).is_set()
+    #[inline(always)]
+    pub(super) fn raw(&self) -> &'a RawPoisoningMutex {
+        // SAFETY: it is let go by guards only.
+        unsafe { self.mutex.raw() }
     }
 
-    /// What a guard for a part is made of.
-    fn into_parts(self) -> (lock_api::MutexGuard<'a, RawPoisoningMutex, T>, bool) {
-        let this = ManuallyDrop::new(self);
-        // SAFETY: moved out of what is not dropped.
-        (
-            unsafe { ptr::read(&raw const this.inner) },
-            this.was_panicking,
-        )
+    /// Lets go of the mutex, does `f`, and takes it again.
+    #[cfg(feature = "stats")]
+    #[track_caller]
+    pub(super) fn unlocked(&mut self, f: impl FnOnce()) {
+        // SAFETY: the mutex is held with this state.
+        unsafe { self.raw().unlocked(&mut self.state, f) };
+    }
+
+    /// The mutex, and with what state it is held.
+    #[cfg(not(feature = "stats"))]
+    pub(super) fn raw_and_state(&mut self) -> (&'a RawPoisoningMutex, &mut State) {
+        (self.raw(), &mut self.state)
     }
 
     /// A guard for a part of the value. (Of a nightly std.)
@@ -157,30 +199,27 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         }
     }
 
-    fn mapped<U: ?Sized>(orig: Self, mut part: NonNull<U>) -> MappedMutexGuard<'a, U> {
-        let (inner, was_panicking) = orig.into_parts();
-        let poison = poison(&inner);
+    fn mapped<U: ?Sized>(orig: Self, part: NonNull<U>) -> MappedMutexGuard<'a, U> {
+        let mut this = ManuallyDrop::new(orig);
         MappedMutexGuard {
-            // SAFETY: `part` was borrowed from the protected value, which nobody else reaches while the mutex
-            // is held.
-            inner: lock_api::MutexGuard::map(inner, |_| unsafe { part.as_mut() }),
-            poison,
-            was_panicking,
+            part,
+            raw: this.raw(),
+            // SAFETY: what this was taken from is not dropped.
+            state: ManuallyDrop::new(unsafe { ManuallyDrop::take(&mut this.state) }),
+            was_panicking: this.was_panicking,
+            variance: PhantomData,
             not_send: PhantomData,
         }
     }
 }
 
-#[inline(always)]
-fn poison<'a, T: ?Sized>(inner: &lock_api::MutexGuard<'a, RawPoisoningMutex, T>) -> &'a Poison {
-    // SAFETY: only the mark is looked at.
-    unsafe { lock_api::MutexGuard::mutex(inner).raw() }.poison()
-}
-
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        poison(&self.inner).before_unlock(self.was_panicking);
+        // SAFETY: only here.
+        let state = unsafe { ManuallyDrop::take(&mut self.state) };
+        // SAFETY: the mutex is held with this state.
+        unsafe { self.raw().unlock_marking(state, self.was_panicking) };
     }
 }
 
@@ -188,13 +227,33 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
 #[must_use = "if unused the Mutex will immediately unlock"]
 #[clippy::has_significant_drop]
 pub struct MappedMutexGuard<'a, T: ?Sized> {
-    inner: lock_api::MappedMutexGuard<'a, RawPoisoningMutex, T>,
-    poison: &'a Poison,
+    part: NonNull<T>,
+    raw: &'a RawPoisoningMutex,
+    state: ManuallyDrop<State>,
     was_panicking: bool,
+    variance: PhantomData<&'a mut T>,
     not_send: NotSend,
 }
 
-guard_of!(MappedMutexGuard, mutable);
+impl<T: ?Sized> Deref for MappedMutexGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the mutex is held.
+        unsafe { self.part.as_ref() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for MappedMutexGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the mutex is held.
+        unsafe { self.part.as_mut() }
+    }
+}
+
+shown_as_value!(MappedMutexGuard);
 
 impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
     /// A guard for a part of the value.
@@ -223,16 +282,15 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
         }
     }
 
-    fn mapped<U: ?Sized>(orig: Self, mut part: NonNull<U>) -> MappedMutexGuard<'a, U> {
-        let this = ManuallyDrop::new(orig);
-        // SAFETY: moved out of what is not dropped.
-        let inner = unsafe { ptr::read(&raw const this.inner) };
+    fn mapped<U: ?Sized>(orig: Self, part: NonNull<U>) -> MappedMutexGuard<'a, U> {
+        let mut this = ManuallyDrop::new(orig);
         MappedMutexGuard {
-            // SAFETY: `part` was borrowed from the protected value, which nobody else reaches while the mutex
-            // is held.
-            inner: lock_api::MappedMutexGuard::map(inner, |_| unsafe { part.as_mut() }),
-            poison: this.poison,
+            part,
+            raw: this.raw,
+            // SAFETY: what this was taken from is not dropped.
+            state: ManuallyDrop::new(unsafe { ManuallyDrop::take(&mut this.state) }),
             was_panicking: this.was_panicking,
+            variance: PhantomData,
             not_send: PhantomData,
         }
     }
@@ -241,13 +299,16 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
 impl<T: ?Sized> Drop for MappedMutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.poison.before_unlock(self.was_panicking);
+        // SAFETY: only here.
+        let state = unsafe { ManuallyDrop::take(&mut self.state) };
+        // SAFETY: the mutex is held with this state.
+        unsafe { self.raw.unlock_marking(state, self.was_panicking) };
     }
 }
 
 /// The guard, or an error with it where the mutex is poisoned by now.
 pub(super) fn woken<T: ?Sized>(guard: MutexGuard<'_, T>) -> LockResult<MutexGuard<'_, T>> {
-    if guard.is_poisoned() {
+    if guard.raw().poison().is_set() {
         Err(PoisonError::new(guard))
     } else {
         Ok(guard)
