@@ -121,6 +121,7 @@
 //! | `send_guard` | guards may be sent to other threads |
 //! | `deadlock_detection` | `parking_lot`'s, with its module `deadlock`; not together with `send_guard` |
 //! | `owning_ref` | guards are stable addresses for the crate `owning_ref` |
+//! | `lock_api_04` | the raw locks have the traits of `lock_api` 0.4 too, unmeasured: `compat/parking_lot-0.12` needs it |
 //! | `stats`, the only default | recording; without it the locks are `parking_lot`'s in size and code, and snapshots are empty and say why |
 //!
 //! No feature changes which programs compile, other than by what it adds; only the state that

@@ -15,8 +15,11 @@ mod caller;
 #[cfg_attr(not(feature = "stats"), path = "condvar_off.rs")]
 mod condvar;
 mod held;
+#[cfg(feature = "lock_api_04")]
+mod lock_api_04;
 mod mutex;
 mod poisoning;
+mod read_again;
 mod rwlock;
 #[cfg_attr(not(feature = "stats"), path = "thread_id_off.rs")]
 mod thread_id;
@@ -30,6 +33,7 @@ use held::Hold;
 pub(crate) use poisoning::PoisoningCondvar;
 pub(crate) use poisoning::{LookAtRwLock, OwnMutex, Poisonable};
 pub use poisoning::{Poison, Poisoning};
+pub use read_again::{ReadAgain, ReadAgainTimed};
 pub use thread_id::RawThreadId;
 pub(crate) use thread_id::{acquire_reentrant, look_at_reentrant};
 
