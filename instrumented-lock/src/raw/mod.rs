@@ -18,6 +18,8 @@ mod held;
 #[cfg(feature = "lock_api_04")]
 mod lock_api_04;
 mod mutex;
+#[cfg(feature = "tokio")]
+mod of_tasks;
 mod poisoning;
 mod read_again;
 mod rwlock;
