@@ -15,7 +15,7 @@ use crate::clock;
 use crate::lock_kind::LockKind;
 use crate::mode::Activity;
 use crate::stats::{
-    self, Arrival, Batch, Entry, Holder, Kind, Page, PageOfTask, Site, Watch, tasks,
+    self, Arrival, Batch, Entry, Holder, Kind, Page, PageOfTask, Site, Thread, Watch, tasks,
 };
 use std::hash::{Hash as _, Hasher};
 use std::ptr;
@@ -51,15 +51,25 @@ pub(crate) fn task() -> u64 {
 }
 
 impl<R, K: Kinds> Instrumented<R, K> {
-    /// The caller is about to poll for the lock: whatever may fold or allocate is done now. Nothing of it is
-    /// kept, because what it polls may use locks too.
+    /// The caller is about to attempt to acquire: whatever may fold or allocate is done now.
     #[inline]
     pub(crate) fn prepare(&self, kind: LockKind) {
-        if self.is_off() || brief::is_inside() {
-            return;
+        let class = self.class.unwatched();
+        let is_ready = class.is_some_and(|class| class.state().is_exact())
+            && stats::here(|thread| {
+                thread
+                    .place()
+                    .is_some_and(|place| tasks::has_room(place.next.get()))
+            });
+        if !is_ready {
+            self.prepare_slowly(kind);
         }
-        let class = self.class.class(kind);
-        if class.state().is_off() {
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn prepare_slowly(&self, kind: LockKind) {
+        if self.is_off() || brief::is_inside() || self.class.class(kind).state().is_off() {
             return;
         }
         stats::here(|thread| {
@@ -73,18 +83,30 @@ impl<R, K: Kinds> Instrumented<R, K> {
     pub(crate) fn begin_hold(&self, kind: LockKind, activity: Activity, site: Site) -> Held<()> {
         let hold = stats::here(|thread| match self.ready(thread, site) {
             Ok(ready) => Some(self.begin_ready(thread, &ready, activity)),
-            Err(_) if self.is_off() || brief::is_inside() => None,
-            Err(_) => {
-                let observed = self.observe(thread, kind, None, site);
-                observed.map(|observed| self.begin(thread, &observed, activity))
-            }
+            Err(_) => self.begin_hold_slowly(thread, kind, activity, site),
         });
-        self.note(activity, site);
         if let Some(hold) = hold {
-            let (page, record) = Page::place_of(hold.record());
-            tasks::set(page, record, task());
+            tasks::set(hold.record(), task());
         }
         Held { inner: (), hold }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_hold_slowly(
+        &self,
+        thread: &Thread,
+        kind: LockKind,
+        activity: Activity,
+        site: Site,
+    ) -> Option<Hold> {
+        if self.is_off() || brief::is_inside() {
+            return None;
+        }
+        let observed = self.observe(thread, kind, None, site);
+        let hold = observed.map(|observed| self.begin(thread, &observed, activity));
+        self.note(activity, site);
+        hold
     }
 
     /// The lock was not to be had at once, and is waited for from now on. `None` where that is not recorded.
@@ -146,9 +168,14 @@ impl<R, K: Kinds> Instrumented<R, K> {
         self.convert(held, to, |raw, ()| convert(raw))
     }
 
-    /// The state of what is held and not recorded.
+    /// The state of what is held and not recorded, because recording was off.
     pub(crate) fn not_recorded() -> Held<()> {
         Held::unobserved(())
+    }
+
+    /// The state of what belongs to no hold.
+    pub(crate) fn no_hold() -> Held<()> {
+        Held::looked_at(())
     }
 
     /// What is under it.
@@ -169,8 +196,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         self.prepare(kind);
         let held = self.try_acquire(kind, activity, |raw| now(raw).then_some(()))?;
         if let Some(hold) = held.hold {
-            let (page, record) = Page::place_of(hold.record());
-            tasks::set(page, record, task());
+            tasks::set(hold.record(), task());
         }
         Some(held)
     }

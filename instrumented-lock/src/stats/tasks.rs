@@ -2,6 +2,8 @@
 //! page gets a list once a task has held something in it.
 
 use super::log::Page;
+#[cfg(feature = "tokio")]
+use super::log::Record;
 use super::owner::PAGE_RECORDS;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -61,13 +63,51 @@ fn make(page: &Page) {
     }
 }
 
+#[cfg(feature = "tokio")]
+thread_local! {
+    /// The page whose list the thread looked for last, and the list.
+    static LAST: std::cell::Cell<(usize, Option<&'static Tasks>)> =
+        const { std::cell::Cell::new((0, None)) };
+}
+
+/// The list of the page, which is likely that of the last one who asked here.
+#[cfg(feature = "tokio")]
+#[inline]
+fn last(page: &Page) -> Option<&'static Tasks> {
+    LAST.with(|last| {
+        let (of, tasks) = last.get();
+        if of == ptr::from_ref(page).addr() {
+            return tasks;
+        }
+        look(page)
+    })
+}
+
+#[cfg(feature = "tokio")]
+#[cold]
+fn look(page: &Page) -> Option<&'static Tasks> {
+    let tasks = tasks(page);
+    if tasks.is_some() {
+        LAST.set((ptr::from_ref(page).addr(), tasks));
+    }
+    tasks
+}
+
+/// Whether there is [room](make_room) to note the task of a record.
+#[cfg(feature = "tokio")]
+#[inline]
+pub(crate) fn has_room(record: &Record) -> bool {
+    last(Page::place_of(record).0).is_some()
+}
+
 /// Notes which task begins the hold in this record; 0 where it is none. For the owner of its page.
 #[cfg(feature = "tokio")]
 #[inline]
-pub(crate) fn set(page: &Page, record: u32, task: u64) {
-    if let Some(tasks) = tasks(page) {
+pub(crate) fn set(record: &Record, task: u64) {
+    let (page, record) = Page::place_of(record);
+    if let Some(task_of) = last(page).and_then(|tasks| tasks.get(record as usize)) {
         // Relaxed: who reads it may find that of another hold; it is for people.
-        tasks[record as usize].store(task, Ordering::Relaxed);
+        task_of.store(task, Ordering::Relaxed);
     }
 }
 

@@ -6,12 +6,13 @@ use crate::mode::Activity;
 use crate::raw::{Held, Instrumented};
 use crate::stats::{PageOfTask, Site};
 use ::tokio::sync::{AcquireError, Semaphore, TryAcquireError, TryLockError};
+use ::tokio::task::coop::poll_proceed;
 use std::future::{Future, poll_fn};
 use std::ops::Deref;
 use std::panic::Location;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker, ready};
 use std::thread::{self, Thread};
 
 /// The semaphore under a lock of tasks.
@@ -58,26 +59,42 @@ impl Core {
         self.0.inner()
     }
 
+    /// Takes the permits if they are to be had at once, with one of the polls that the task may make before it
+    /// has to yield, as tokio's own futures do.
+    #[inline]
+    fn poll_now(
+        &self,
+        context: &mut Context<'_>,
+        request: Request,
+        site: Site,
+    ) -> Poll<Option<Held<()>>> {
+        let poll = ready!(poll_proceed(context));
+        self.0.prepare(request.kind);
+        // Nobody is passed over: where somebody waits there are no permits.
+        let Ok(permit) = self.semaphore().try_acquire_many(request.permits) else {
+            return Poll::Ready(None);
+        };
+        permit.forget();
+        poll.made_progress();
+        let held = self.0.begin_hold(request.kind, request.activity, site);
+        Poll::Ready(Some(held))
+    }
+
     /// Waits for permits, which are the caller's then.
-    async fn acquire(
+    async fn wait(
         &self,
         request: Request,
         site: Site,
     ) -> Result<(Held<()>, Option<PageOfTask>), AcquireError> {
-        let Request {
-            kind,
-            activity,
-            permits,
-        } = request;
-        self.0.prepare(kind);
-        let mut acquire = pin!(self.semaphore().acquire_many(permits));
+        let mut acquire = pin!(self.semaphore().acquire_many(request.permits));
         let first = poll_fn(|context| Poll::Ready(acquire.as_mut().poll(context))).await;
         // From where the permits are had to the return there is nothing that could be dropped half done.
         if let Poll::Ready(permit) = first {
             permit?.forget();
-            return Ok((self.0.begin_hold(kind, activity, site), None));
+            let held = self.0.begin_hold(request.kind, request.activity, site);
+            return Ok((held, None));
         }
-        let wait = self.0.begin_wait(kind, activity, site);
+        let wait = self.0.begin_wait(request.kind, request.activity, site);
         acquire.await?.forget();
         Ok(match wait {
             Some(wait) => wait.acquired(),
@@ -108,12 +125,18 @@ pub(super) struct Taken<H: Deref<Target: Locks>> {
 }
 
 /// Waits for permits of the lock that `handle` leads to.
+#[inline]
 pub(super) async fn take<H: Deref<Target: Locks>>(
     handle: H,
     request: Request,
     site: Site,
 ) -> Result<Taken<H>, AcquireError> {
-    let (held, page) = handle.core().acquire(request, site).await?;
+    let now = poll_fn(|context| handle.core().poll_now(context, request, site)).await;
+    let (held, page) = match now {
+        Some(held) => (held, None),
+        // In a box, so that the futures of who does not wait are small.
+        None => Box::pin(handle.core().wait(request, site)).await?,
+    };
     Ok(Taken {
         handle,
         permits: request.permits as usize,
@@ -194,7 +217,7 @@ impl<H: Deref<Target: Locks>> Taken<H> {
         Some(Taken {
             handle: self.handle.clone(),
             permits,
-            held: Some(Instrumented::<Semaphore>::not_recorded()),
+            held: Some(Instrumented::<Semaphore>::no_hold()),
             page: None,
         })
     }

@@ -122,9 +122,9 @@ macro_rules! lock_of_value {
             }
         }
 
-        impl<T: ?Sized> super::core::Locks for $Lock<T> {
+        impl<T: ?Sized> crate::tokio::core::Locks for $Lock<T> {
             #[inline]
-            fn core(&self) -> &super::core::Core {
+            fn core(&self) -> &crate::tokio::core::Core {
                 &self.core
             }
         }

@@ -212,6 +212,7 @@ impl<T: ?Sized, C> RwLock<T, C> {
     }
 }
 
+#[expect(clippy::missing_fields_in_debug, reason = "as tokio's")]
 impl<T: ?Sized + fmt::Debug, C> fmt::Debug for RwLock<T, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut d = f.debug_struct("RwLock");
