@@ -5,7 +5,7 @@ use syn::visit::{self, Visit};
 use syn::{Path, Type, TypeFnPtr, TypePath};
 
 /// What a lock is called elsewhere, and here.
-const REPLACEMENTS: [(&str, &str); 8] = [
+const REPLACEMENTS: [(&str, &str); 9] = [
     ("Mutex", "Mutex"),
     ("RwLock", "RwLock"),
     ("FairMutex", "FairMutex"),
@@ -14,6 +14,7 @@ const REPLACEMENTS: [(&str, &str); 8] = [
     ("Condvar", "Condvar"),
     ("SpinMutex", "Mutex"),
     ("TicketMutex", "FairMutex"),
+    ("Semaphore", "Semaphore"),
 ];
 
 /// How a library's locks work.
@@ -94,6 +95,10 @@ fn foreign(path: &Path) -> Option<Foreign> {
         .into_iter()
         .find(|(start, _)| begins_with(start))?;
     let (_, replacement) = REPLACEMENTS.into_iter().find(|(name, _)| *last == name)?;
+    // There is none of it for others.
+    if replacement == "Semaphore" && family != Family::Tokio {
+        return None;
+    }
     Some(Foreign {
         path: path.clone(),
         replacement,

@@ -48,6 +48,37 @@ struct Service {
     permits: annotated::Semaphore,
 }
 
+#[instrumented(prefix = "tokio")]
+struct Renewing {
+    sessions: annotated::Mutex<Vec<u32>>,
+    limit: annotated::Semaphore,
+}
+
+// Compiles: these guards may live across an `.await`.
+#[instrumented]
+impl Renewing {
+    async fn renew(&self) -> usize {
+        let mut sessions = self.sessions.lock().await;
+        tokio::task::yield_now().await;
+        sessions.push(1);
+        let _permit = self.limit.acquire().await;
+        tokio::task::yield_now().await;
+        sessions.len()
+    }
+}
+
+#[tokio::test]
+async fn guards_of_annotated_code_live_across_awaits() {
+    let service = Renewing {
+        sessions: annotated::Mutex::new(vec![]),
+        limit: annotated::Semaphore::new(1),
+    };
+    assert_eq!(service.renew().await, 1);
+    let kind = |name: &str| figures(name).kind();
+    assert_eq!(kind("tokio::Renewing::sessions"), LockKind::AsyncMutex);
+    assert_eq!(kind("tokio::Renewing::limit"), LockKind::Semaphore);
+}
+
 #[test]
 fn annotated_locks_have_declared_classes() {
     let service = Service {
@@ -240,7 +271,9 @@ fn who_waits_and_who_holds_is_told_by_task() {
             lock.write().waiting().count() + lock.write().holding().count(),
             0
         );
-        assert_eq!(lock.write().timeouts() + lock.write().contended(), 100);
+        assert_eq!(lock.write().timeouts(), 99);
+        // The holder may have found it taken by this task.
+        assert!((1..=2).contains(&lock.write().contended()));
     });
 }
 

@@ -27,6 +27,9 @@ pub(crate) fn foreign_lock(lock: &Foreign, place: Place) -> String {
         Family::Std => format!(
             "import it from `instrumented_lock::std_sync::annotated`, or write {ours}, which is not poisoned"
         ),
+        Family::Tokio if lock.replacement == "Semaphore" => {
+            "import it from `instrumented_lock::tokio::annotated`".to_owned()
+        }
         Family::Tokio => format!(
             "import it from `instrumented_lock::tokio::annotated`, or write {ours} where its guard need not \
              live across an `.await`"
