@@ -43,7 +43,7 @@ async fn total(State(shop): State<Arc<Shop>>) -> String {
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
-    let requests = std::env::args().nth(1).map_or(2_000, |number| {
+    let requests = std::env::args().nth(1).map_or(1_000, |number| {
         number.parse().expect("REQUESTS is a number")
     });
     let shop = Arc::new(Shop::open());

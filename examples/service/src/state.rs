@@ -24,7 +24,7 @@ pub struct Shop {
 }
 
 /// The line that takes the ledger for an order, and the one that takes the outbox for a notice.
-pub const PLANTED: [(&str, u32); 2] = [("shop::Shop::ledger", 57), ("shop::Shop::outbox", 71)];
+pub const PLANTED: [(&str, u32); 2] = [("shop::Shop::ledger", 53), ("shop::Shop::outbox", 70)];
 
 impl Shop {
     pub fn open() -> Self {
@@ -55,6 +55,11 @@ impl Shop {
         connection
             .execute("INSERT INTO orders VALUES (?1, ?2)", (number, item))
             .expect("the number is new");
+        let ranks = "SELECT count(*) FROM items a JOIN items b ON a.name < b.name";
+        let ranked: u32 = connection
+            .query_row(ranks, [], |row| row.get(0))
+            .expect("there are items");
+        assert!(ranked > 0);
         *ledger = number;
         number
     }
