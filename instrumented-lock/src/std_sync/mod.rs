@@ -17,7 +17,7 @@
 //!
 //! # if cfg!(feature = "stats") {
 //! let snapshot = registry::snapshot();
-//! assert_eq!(snapshot.locks()[0].write().acquisitions(), 2);
+//! assert!(snapshot.locks().iter().any(|lock| lock.write().acquisitions() == 2));
 //! # }
 //! ```
 //!
@@ -46,15 +46,15 @@
 //! use instrumented_lock::{instrumented, registry};
 //!
 //! #[instrumented]
-//! struct Store {
-//!     index: RwLock<Vec<u32>>,
-//!     journal: Mutex<Vec<String>>,
+//! struct Archive {
+//!     pages: RwLock<Vec<u32>>,
+//!     notes: Mutex<Vec<String>>,
 //! }
 //!
-//! let store = Store { index: RwLock::new(vec![]), journal: Mutex::new(vec![]) };
-//! store.journal.lock().unwrap().push("begin".to_owned());
+//! let archive = Archive { pages: RwLock::new(vec![]), notes: Mutex::new(vec![]) };
+//! archive.notes.lock().unwrap().push("begin".to_owned());
 //! let snapshot = registry::snapshot();
-//! assert_eq!(snapshot.lock("Store::journal").unwrap().write().acquisitions(), 1);
+//! assert_eq!(snapshot.lock("Archive::notes").unwrap().write().acquisitions(), 1);
 //! ```
 //!
 //! # What is otherwise

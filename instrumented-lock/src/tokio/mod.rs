@@ -16,7 +16,7 @@
 //! # });
 //! # if cfg!(feature = "stats") {
 //! let snapshot = registry::snapshot();
-//! assert_eq!(snapshot.locks()[0].write().acquisitions(), 2);
+//! assert!(snapshot.locks().iter().any(|lock| lock.write().acquisitions() == 2));
 //! # }
 //! ```
 //!
@@ -38,6 +38,11 @@
 //! Budgets count them, on the thread that polls. The order in which locks are taken is not followed, and no
 //! deadlock of tasks is found: what a task holds says nothing of what its thread does meanwhile. A task that
 //! hangs is in flight in every report.
+//!
+//! # What does not go together
+//!
+//! A program that patches `parking_lot` by `compat/parking_lot-0.12` and uses this module cannot have tokio's
+//! feature `parking_lot` (which is a part of `full`): tokio would depend on this crate, and this crate on tokio.
 //!
 //! # What it costs
 //!
