@@ -190,6 +190,36 @@ fn where_nesting_is_allowed_any_order_of_one_name_is_fine() {
     assert!(findings("tree::").is_empty());
 }
 
+#[instrumented(prefix = "forest")]
+#[derive(Default)]
+struct Forest {
+    #[lock(nested = "parents come before their children")]
+    nodes: [Mutex<u32>; 2],
+    #[lock(nested = "no two threads are here at once", name = "forest weights")]
+    weights: [RwLock<u32>; 2],
+}
+
+#[test]
+fn a_reason_in_the_attribute_is_as_good_as_one_that_is_given_later() {
+    follow();
+    let forest = Forest::default();
+    let reason = |name: &str| {
+        let classes = registry::classes();
+        let class = classes.iter().find(|class| class.name() == name).unwrap();
+        class.nesting()
+    };
+    let expected = "parents come before their children";
+    assert_eq!(reason("forest::Forest::nodes"), Some(expected));
+    for (one, other) in [(0, 1), (1, 0)] {
+        let _parent = forest.nodes[one].lock();
+        drop(forest.nodes[other].lock());
+        let _weight = forest.weights[one].read();
+        drop(forest.weights[other].write());
+    }
+    let is_about = |finding: &Finding| finding.to_string().contains("forest");
+    assert!(!order::findings().iter().any(is_about));
+}
+
 #[instrumented(prefix = "ranks")]
 #[derive(Default)]
 struct Ranks {

@@ -9,7 +9,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::format_ident;
 use std::collections::HashSet;
 use syn::ext::IdentExt as _;
-use syn::{Attribute, Error, Fields, Item, Path, Result, Type};
+use syn::{Attribute, Error, Fields, Item, LitStr, Path, Result, Type};
 
 pub(crate) struct Input {
     pub(crate) options: Options,
@@ -34,6 +34,8 @@ pub(crate) struct Field {
     /// Left as it is for the sake of a lock of another library.
     pub(crate) is_foreign: bool,
     pub(crate) rank: Option<u32>,
+    /// Why its locks may be taken in any order among themselves.
+    pub(crate) nested: Option<LitStr>,
     /// On the field and on the item.
     pub(crate) allowed: Rules,
     pub(crate) ty: Type,
@@ -146,7 +148,8 @@ impl Field {
             Some(Reach::Owned)
         };
         let own = if slot.is_field { &options } else { of_item };
-        let (rank, allowed) = (own.rank(), of_item.allowed().union(own.allowed()));
+        let (rank, nested) = (own.rank(), own.text("nested"));
+        let allowed = of_item.allowed().union(own.allowed());
         let name = match (own.text("name"), of_item.text("prefix")) {
             (Some(name), _) => Name::Whole(name.value()),
             (None, Some(prefix)) => {
@@ -163,6 +166,7 @@ impl Field {
             reach,
             is_foreign,
             rank,
+            nested,
             allowed,
             ty: slot.ty.clone(),
             cfgs: slot.cfgs,

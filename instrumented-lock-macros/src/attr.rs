@@ -61,7 +61,7 @@ pub(crate) struct Spec {
 }
 
 /// All options there are.
-pub(crate) const OPTIONS: [Spec; 8] = [
+pub(crate) const OPTIONS: [Spec; 9] = [
     Spec {
         key: "name",
         form: Form::Text,
@@ -75,6 +75,11 @@ pub(crate) const OPTIONS: [Spec; 8] = [
     Spec {
         key: "rank",
         form: Form::Integer,
+        places: &[Place::Static, Place::Field],
+    },
+    Spec {
+        key: "nested",
+        form: Form::Text,
         places: &[Place::Static, Place::Field],
     },
     Spec {

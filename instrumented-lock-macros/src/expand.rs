@@ -79,6 +79,7 @@ fn declaration(field: &Field, lock: &Lock, library: &Library) -> TokenStream {
     // `::core` means the crate in our edition, not in every user's.
     let ours = Span::mixed_site().located_at(*span);
     let rank = rank(field, ours);
+    let nested = field.nested.iter();
     let name = match name {
         Name::InModule(name) => {
             let name = format!("::{name}");
@@ -90,6 +91,7 @@ fn declaration(field: &Field, lock: &Lock, library: &Library) -> TokenStream {
         #(#cfgs)*
         #marker = {
             #library::__private::Declaration::new(#name, #library::__private::LockKind::#kind, #rank)
+                #(.nested(#nested))*
         }
     }
 }

@@ -55,6 +55,7 @@ use syn::Item;
 /// | `crate = path::to::instrumented_lock` | on the item or the impl | where the library is found |
 /// | `name = "journal"` | on a static; `#[lock(name = "...")]` on a field | the whole name |
 /// | `rank = 10` | on a static; `#[lock(rank = 10)]` on a field | the place in the lock order |
+/// | `nested = "reason"` | on a static; `#[lock(nested = "...")]` on a field | locks of this class may be nested in any order, for this reason: the page `order` of the library |
 /// | `#[lock]` | on a field | classes a lock behind `Arc`, `Rc`, a reference or a type alias |
 /// | `#[lock(skip)]` | on a field | leaves the field as it is |
 /// | `allow(rule)` | on the item, the impl or the function; `#[lock(allow(rule))]` on a field or a statement | what a rule would refuse |

@@ -43,9 +43,9 @@ fn stray_attributes(input: &Input, findings: &mut Findings) {
     }
 }
 
-/// A skipped lock has neither a name nor a rank.
+/// A skipped lock has no name, no rank and no order.
 fn name_and_skip(field: &Field, findings: &mut Findings) {
-    for key in ["name", "rank"] {
+    for key in ["name", "rank", "nested"] {
         if let Some(found) = field.options.key(key)
             && field.options.has("skip")
         {

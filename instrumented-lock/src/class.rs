@@ -19,6 +19,8 @@ pub struct Declaration {
     pub(crate) name: &'static str,
     pub(crate) kind: LockKind,
     pub(crate) rank: Option<u32>,
+    /// Why its locks may be taken in any order among themselves.
+    pub(crate) nested: Option<&'static str>,
     pub(crate) declared_at: &'static Location<'static>,
     /// Made by the registry.
     pub(crate) class: OnceLock<&'static LockClass>,
@@ -33,9 +35,17 @@ impl Declaration {
             name,
             kind,
             rank,
+            nested: None,
             declared_at: Location::caller(),
             class: OnceLock::new(),
         }
+    }
+
+    /// As [`LockClass::allow_nesting`], from the start.
+    #[must_use]
+    pub const fn nested(mut self, reason: &'static str) -> Self {
+        self.nested = Some(reason);
+        self
     }
 }
 
@@ -186,16 +196,18 @@ impl LockClass {
     }
 
     /// Its locks may be taken while others of this class are held, in any order: see
-    /// [`order`](crate::order). Says why that cannot be a deadlock; the first reason stays.
+    /// [`order`](crate::order). Says why that cannot be a deadlock; the first reason stays. On an annotated
+    /// field `#[lock(nested = "...")]` says the same.
     ///
     /// ```
-    /// use instrumented_lock::{instrumented, registry, Mutex};
+    /// use instrumented_lock::{registry, Mutex};
     ///
-    /// #[instrumented(prefix = "tree")]
     /// struct Node { children: Mutex<Vec<Node>> }
     ///
+    /// # let name = "tree nodes";
+    /// let root = Node { children: Mutex::named(name, Vec::new()) };
     /// for class in registry::classes() {
-    ///     if class.name() == "tree::Node::children" {
+    ///     if class.name() == name {
     ///         class.allow_nesting("parents are locked before their children");
     ///     }
     /// }

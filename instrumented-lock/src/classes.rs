@@ -81,15 +81,19 @@ impl Table {
     fn of_declaration(&mut self, declaration: &Declaration) -> &'static LockClass {
         declaration.class.get_or_init(|| {
             // A library may be loaded after its name was used.
-            if let Some(class) = self.names.get(declaration.name) {
-                return class;
+            let known = self.names.get(declaration.name).copied();
+            let class = known.unwrap_or_else(|| {
+                self.enrol(LockClass::new(
+                    declaration.name,
+                    declaration.kind,
+                    declaration.declared_at,
+                    declaration.rank,
+                ))
+            });
+            if let Some(reason) = declaration.nested {
+                class.allow_nesting(reason);
             }
-            self.enrol(LockClass::new(
-                declaration.name,
-                declaration.kind,
-                declaration.declared_at,
-                declaration.rank,
-            ))
+            class
         })
     }
 
