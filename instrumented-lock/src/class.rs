@@ -311,7 +311,8 @@ impl State {
         self.0 == IN_ORDER
     }
 
-    /// Whether all there is to find out is that lines are not told apart.
+    /// The same where lines are not told apart.
+    #[inline(always)]
     pub(crate) fn is_exact_without_lines(self) -> bool {
         self.0 == WITHOUT_LINES
     }
@@ -319,7 +320,7 @@ impl State {
     /// Whether some holds are passed over and only counted, and lines are told apart.
     #[inline(always)]
     pub(crate) fn may_pass_over(self) -> bool {
-        (OTHERWISE + 1..=OTHERWISE + SHIFT).contains(&self.0)
+        (OTHERWISE + 1..IN_ORDER).contains(&self.0)
     }
 
     /// Whether the next hold is passed over and only counted, where that is easily said and lines are told
