@@ -116,6 +116,7 @@
 //! | feature | |
 //! |---|---|
 //! | `serde` | `Serialize` and `Deserialize` for snapshots (as JSON: see [`Snapshot`]) and locks |
+//! | `tracing` | what the [`watch`] sees and findings about the [`order`] of locks are events of the crate `tracing` |
 //! | `arc_lock` | `lock_arc`, `read_arc` and so on: guards that own a handle to their lock |
 //! | `send_guard` | guards may be sent to other threads |
 //! | `deadlock_detection` | `parking_lot`'s, with its module `deadlock`; not together with `send_guard` |

@@ -197,12 +197,14 @@ struct Known {
 }
 
 impl Known {
-    const NONE: Self = Known {
-        held: Cell::new(0),
-        wanted: Cell::new(0),
-        edge: Cell::new(0),
-        count: Cell::new(0),
-    };
+    const fn none() -> Self {
+        Known {
+            held: Cell::new(0),
+            wanted: Cell::new(0),
+            edge: Cell::new(0),
+            count: Cell::new(0),
+        }
+    }
 
     fn set(&self, held: End, wanted: End, edge: u32) {
         self.held.set(held);
@@ -226,7 +228,7 @@ impl Known {
 thread_local! {
     // Without a destructor, so that it stays readable while the thread is being torn down.
     static ERA_HERE: Cell<u32> = const { Cell::new(0) };
-    static KNOWN_HERE: [Known; KNOWN] = const { [Known::NONE; KNOWN] };
+    static KNOWN_HERE: [Known; KNOWN] = const { [const { Known::none() }; KNOWN] };
 }
 
 /// What a lock is about to be acquired for, or has been.
@@ -560,7 +562,29 @@ fn say(finding: &Finding) {
     let panics = settings::reaction() == Reaction::Panic && !std::thread::panicking();
     assert!(!panics, "{finding}");
     let _inside = Inside::enter();
+    #[cfg(feature = "tracing")]
+    if tracing::dispatcher::has_been_set() {
+        return emit(finding);
+    }
     let text = format!("{finding}\n");
     // Nothing is to be done where it cannot be written: it is still among the findings.
     let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// A finding as an event.
+#[cfg(feature = "tracing")]
+fn emit(finding: &Finding) {
+    let ends = finding
+        .edges()
+        .iter()
+        .map(|edge| (edge.held(), edge.wanted()));
+    let locks = ends.map(|(held, wanted)| format!("{} -> {}", held.lock(), wanted.lock()));
+    tracing::warn!(
+        target: "instrumented_lock::order",
+        kind = %finding.kind(),
+        locks = locks.collect::<Vec<_>>().join(", "),
+        edges = finding.edges().len(),
+        finding = %finding,
+        "locks are taken in an order that can end in a deadlock",
+    );
 }
