@@ -15,7 +15,7 @@
 #![allow(missing_docs, reason = "the functions are named for callgrind")]
 
 use instrumented_lock::raw::Instrumented;
-use instrumented_lock::{drop_in, lock_api};
+use instrumented_lock::{drop_in, lock_api, std_sync};
 use instrumented_lock_benches::subject::Mode;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +34,7 @@ static OUR_MUTEX: drop_in::Mutex<u64> = drop_in::Mutex::new(0);
 static OUR_OUTER: drop_in::FairMutex<u64> = drop_in::FairMutex::new(0);
 static OUR_INNER: drop_in::FairMutex<u64> = drop_in::FairMutex::new(0);
 static OUR_RWLOCK: drop_in::RwLock<u64> = drop_in::RwLock::new(0);
+static OUR_STD_MUTEX: std_sync::Mutex<u64> = std_sync::Mutex::new(0);
 
 /// A raw mutex that protects nothing, and is had when [`TAKEN`] and [`HANDED_OVER`] say so.
 struct Scripted;
@@ -111,6 +112,7 @@ counted! {
         *outer += 1;
     };
     counted_our_scripted: *black_box(&OUR_SCRIPTED).lock() += 1;
+    counted_our_std_mutex: *black_box(&OUR_STD_MUTEX).lock().unwrap() += 1;
 }
 
 /// Pairs of a mutex, a read, a write, two fair mutexes one inside the other, and those of a lock that is
@@ -147,6 +149,8 @@ fn main() {
             mode.set();
             all(name, OURS, wait);
         }
+        // In the last of these modes.
+        count("exact", "std-mutex", counted_our_std_mutex);
     } else {
         all("compiled-out", OURS, wait);
     }

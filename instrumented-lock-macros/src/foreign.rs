@@ -5,7 +5,7 @@ use syn::visit::{self, Visit};
 use syn::{Path, Type, TypeFnPtr, TypePath};
 
 /// What a lock is called elsewhere, and here.
-const REPLACEMENTS: [(&str, &str); 8] = [
+const REPLACEMENTS: [(&str, &str); 9] = [
     ("Mutex", "Mutex"),
     ("RwLock", "RwLock"),
     ("FairMutex", "FairMutex"),
@@ -14,21 +14,34 @@ const REPLACEMENTS: [(&str, &str); 8] = [
     ("Condvar", "Condvar"),
     ("SpinMutex", "Mutex"),
     ("TicketMutex", "FairMutex"),
+    ("Semaphore", "Semaphore"),
 ];
 
-/// How the paths of other libraries' locks begin; and whether their guards may live across an
-/// `.await`.
-const LIBRARIES: [(&[&str], bool); 10] = [
-    (&["std", "sync"], false),
-    (&["parking_lot"], false),
-    (&["lock_api"], false),
-    (&["spin"], false),
-    (&["tokio", "sync"], true),
-    (&["async_lock"], true),
-    (&["async_std", "sync"], true),
-    (&["futures", "lock"], true),
-    (&["futures_util", "lock"], true),
-    (&["smol", "lock"], true),
+/// How a library's locks work.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Family {
+    /// As `parking_lot`'s.
+    Plain,
+    /// std's, which can be poisoned.
+    Std,
+    /// tokio's.
+    Tokio,
+    /// Others whose guards may live across an `.await`.
+    Async,
+}
+
+/// How the paths of other libraries' locks begin.
+const LIBRARIES: [(&[&str], Family); 10] = [
+    (&["std", "sync"], Family::Std),
+    (&["parking_lot"], Family::Plain),
+    (&["lock_api"], Family::Plain),
+    (&["spin"], Family::Plain),
+    (&["tokio", "sync"], Family::Tokio),
+    (&["async_lock"], Family::Async),
+    (&["async_std", "sync"], Family::Async),
+    (&["futures", "lock"], Family::Async),
+    (&["futures_util", "lock"], Family::Async),
+    (&["smol", "lock"], Family::Async),
 ];
 
 /// A foreign lock.
@@ -36,7 +49,7 @@ pub(crate) struct Foreign {
     pub(crate) path: Path,
     /// The name of ours.
     pub(crate) replacement: &'static str,
-    pub(crate) is_async: bool,
+    pub(crate) family: Family,
 }
 
 /// The foreign locks that `ty` names by path, in the order of the source.
@@ -78,13 +91,17 @@ fn foreign(path: &Path) -> Option<Foreign> {
     let begins_with = |start: &[&str]| {
         before.len() >= start.len() && before.iter().zip(start).all(|(name, part)| *name == part)
     };
-    let (_, is_async) = LIBRARIES
+    let (_, family) = LIBRARIES
         .into_iter()
         .find(|(start, _)| begins_with(start))?;
     let (_, replacement) = REPLACEMENTS.into_iter().find(|(name, _)| *last == name)?;
+    // There is none of it for others.
+    if replacement == "Semaphore" && family != Family::Tokio {
+        return None;
+    }
     Some(Foreign {
         path: path.clone(),
         replacement,
-        is_async,
+        family,
     })
 }

@@ -6,13 +6,14 @@ use quote::ToTokens as _;
 use syn::{GenericArgument, PathArguments, PathSegment, Type, TypePath};
 
 /// The lock types of the library; also the names of their `LockKind`s.
-pub(crate) const LOCKS: [&str; 6] = [
+pub(crate) const LOCKS: [&str; 7] = [
     "Mutex",
     "RwLock",
     "FairMutex",
     "ReentrantMutex",
     "RecursiveRwLock",
     "Condvar",
+    "Semaphore",
 ];
 
 /// Handles: what they point to may be somebody else's, with another class or none.

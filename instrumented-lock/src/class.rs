@@ -174,6 +174,9 @@ impl LockClass {
         let is_inside = known == LockKind::ReentrantMutex && kind == LockKind::Mutex;
         if known != kind && !is_inside {
             self.kind.store(kind as u8, Ordering::Relaxed);
+            if kind.is_async() {
+                self.apply_settings();
+            }
         }
     }
 
@@ -264,7 +267,8 @@ impl LockClass {
         } else {
             OTHERWISE + timing + if call_sites { 0 } else { ALL_LINES_ONE }
         };
-        let has_order = settings.order.is_some() && state != OFF;
+        // Of what a task holds it is not known what its thread does meanwhile.
+        let has_order = settings.order.is_some() && state != OFF && !self.kind().is_async();
         let is_measured = settings.measurements > 0;
         let (state, followed) = match (is_measured, has_order) {
             (false, false) => (state, 0),
@@ -410,7 +414,7 @@ impl Class for Unclassed {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an instrumented lock",
     label = "not an instrumented lock",
-    note = "import the lock from `instrumented_lock`, or leave the field as it is with `#[lock(allow(foreign_lock))]`"
+    note = "import the lock from `instrumented_lock`, one of std's from `instrumented_lock::std_sync::annotated`, or leave the field as it is with `#[lock(allow(foreign_lock))]`"
 )]
 pub trait Instrumentable<C> {
     /// The same lock with class `C`.

@@ -129,7 +129,9 @@ impl ClassInFlight {
                 what,
                 line: record.site(),
                 since: record.start(),
-                thread: page.owner.name().filter(|_| !page.owner.has_ended(index)),
+                thread: task_of(page, index, what)
+                    .or_else(|| page.owner.name())
+                    .filter(|_| !page.owner.has_ended(index)),
             }),
             Kind::Waited | Kind::TimedOut if record.start() != stats::UNTIMED_START => {
                 let end = record.end().unwrap_or(0);
@@ -140,6 +142,13 @@ impl ClassInFlight {
             _ => {}
         }
     }
+}
+
+/// The name of the task that has the hold in this record, where the lock is one for tasks.
+fn task_of(page: &Page, index: u32, what: usize) -> Option<Arc<str>> {
+    let task = stats::tasks::get(page, index)?;
+    let is_async = LockClass::of_record(what).kind().is_async();
+    is_async.then(|| Arc::from(stats::tasks::name(task)))
 }
 
 /// What is in flight of one mode.

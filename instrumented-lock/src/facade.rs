@@ -124,6 +124,13 @@ macro_rules! lock_type {
                 Self { class: ::std::marker::PhantomData, lock }
             }
 
+            /// [`from_raw`](Self::from_raw), by its name in `lock_api` 0.4.
+            #[doc(hidden)]
+            #[inline]
+            pub const fn const_new(raw: $Raw, $(get_thread_id: $Id,)? value: T) -> Self {
+                Self::from_raw(raw, $(std::convert::identity::<$Id>(get_thread_id),)? value)
+            }
+
             /// The protected value. The lock is gone; nothing is recorded.
             #[inline]
             pub fn into_inner(self) -> T {

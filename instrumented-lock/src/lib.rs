@@ -12,6 +12,8 @@
 //! | [`instrumented`] | declares a lock class for every lock of a struct, enum or static |
 //! | [`lints`] | the mistakes that [`instrumented`] refuses, in types and in bodies |
 //! | [`drop_in`] | the same locks for files that nobody annotates |
+//! | [`std_sync`] | the locks of `std::sync` with its interface, poisoning too |
+//! | `tokio` | the locks of `tokio::sync` with its interface, for tasks (a feature) |
 //! | [`registry`] | all lock classes; takes snapshots; turns recording off and on |
 //! | [`Snapshot`], [`LockSnapshot`], [`ModeSnapshot`], [`Distribution`] | the figures, as plain data |
 //! | [`Statistic`] | a distribution of one's own, recorded in the same way |
@@ -121,6 +123,8 @@
 //! | `send_guard` | guards may be sent to other threads |
 //! | `deadlock_detection` | `parking_lot`'s, with its module `deadlock`; not together with `send_guard` |
 //! | `owning_ref` | guards are stable addresses for the crate `owning_ref` |
+//! | `tokio` | the module `tokio`: its `Mutex`, `RwLock` and `Semaphore`, measured |
+//! | `lock_api_04` | the raw locks have the traits of `lock_api` 0.4 too, unmeasured: `compat/parking_lot-0.12` needs it |
 //! | `stats`, the only default | recording; without it the locks are `parking_lot`'s in size and code, and snapshots are empty and say why |
 //!
 //! No feature changes which programs compile, other than by what it adds; only the state that
@@ -167,6 +171,9 @@ mod settings;
 mod snapshot;
 mod statistic;
 mod stats;
+pub mod std_sync;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 mod unattended;
 pub mod watch;
 

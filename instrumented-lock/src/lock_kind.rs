@@ -22,9 +22,23 @@ pub enum LockKind {
     RecursiveRwLock = 5,
     /// [`Condvar`](crate::Condvar).
     Condvar = 6,
+    /// A mutex of tasks: that of the module `tokio`.
+    AsyncMutex = 7,
+    /// A reader-writer lock of tasks: that of the module `tokio`.
+    AsyncRwLock = 8,
+    /// A semaphore of tasks: that of the module `tokio`.
+    Semaphore = 9,
 }
 
 impl LockKind {
+    /// Whether tasks wait for it, and not threads: a hold may go on while its thread does something else.
+    pub(crate) fn is_async(self) -> bool {
+        matches!(
+            self,
+            LockKind::AsyncMutex | LockKind::AsyncRwLock | LockKind::Semaphore
+        )
+    }
+
     pub(crate) fn from_u8(kind: u8) -> Self {
         match kind {
             1 => LockKind::Mutex,
@@ -33,6 +47,9 @@ impl LockKind {
             4 => LockKind::ReentrantMutex,
             5 => LockKind::RecursiveRwLock,
             6 => LockKind::Condvar,
+            7 => LockKind::AsyncMutex,
+            8 => LockKind::AsyncRwLock,
+            9 => LockKind::Semaphore,
             _ => LockKind::Unknown,
         }
     }
@@ -48,6 +65,9 @@ impl fmt::Display for LockKind {
             LockKind::ReentrantMutex => "ReentrantMutex",
             LockKind::RecursiveRwLock => "RecursiveRwLock",
             LockKind::Condvar => "Condvar",
+            LockKind::AsyncMutex => "AsyncMutex",
+            LockKind::AsyncRwLock => "AsyncRwLock",
+            LockKind::Semaphore => "Semaphore",
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::words::list;
 use crate::attr::Place;
-use crate::foreign::Foreign;
+use crate::foreign::{Family, Foreign};
 use crate::rule::{self, Rule, Subject};
 
 pub(crate) fn unknown_rule(name: &str, is_elsewhere: bool, place: Place) -> String {
@@ -21,14 +21,25 @@ pub(crate) fn unknown_rule(name: &str, is_elsewhere: bool, place: Place) -> Stri
 pub(crate) fn foreign_lock(lock: &Foreign, place: Place) -> String {
     let path = lock.path.segments.iter();
     let path: Vec<_> = path.map(|segment| segment.ident.to_string()).collect();
-    let replacement = lock.replacement;
-    let reason = if lock.is_async {
-        " where its guard need not live across an `.await`"
-    } else {
-        ""
+    let ours = format!("`instrumented_lock::{}`", lock.replacement);
+    let instead = match lock.family {
+        Family::Plain => format!("write {ours}"),
+        Family::Std => format!(
+            "import it from `instrumented_lock::std_sync::annotated`, or write {ours}, which is not poisoned"
+        ),
+        Family::Tokio if lock.replacement == "Semaphore" => {
+            "import it from `instrumented_lock::tokio::annotated`".to_owned()
+        }
+        Family::Tokio => format!(
+            "import it from `instrumented_lock::tokio::annotated`, or write {ours} where its guard need not \
+             live across an `.await`"
+        ),
+        Family::Async => {
+            format!("write {ours} where its guard need not live across an `.await`")
+        }
     };
     format!(
-        "`{}` is a lock that nobody measures: write `instrumented_lock::{replacement}`{reason}; {}",
+        "`{}` is a lock that nobody measures: {instead}; {}",
         path.join("::"),
         to_allow(Rule::ForeignLock, place),
     )

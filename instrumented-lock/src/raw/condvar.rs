@@ -12,7 +12,7 @@
 //! A thread sleeps until it is notified or its time is up, though it may take it a while to wake. As long as
 //! any does, they all have to have come with the same mutex, as in `parking_lot`.
 
-use super::RawMutex;
+use super::{Instrumented, Kinds, RawMutex};
 use crate::cell::ClassCell;
 use crate::class::{Declaration, LockClass};
 use crate::classes;
@@ -122,6 +122,23 @@ impl RawCondvar {
     ) -> W {
         // SAFETY: only the class is looked at.
         let raw = unsafe { MutexGuard::mutex(guard).raw() };
+        let unlocked = |sleep: &mut dyn FnMut()| MutexGuard::unlocked(guard, sleep);
+        self.sleep_unlocked(raw, unlocked, sleep, timed_out)
+    }
+
+    /// The same with a mutex that `unlocked` lets go, to do what it is given, and takes again.
+    ///
+    /// # Panics
+    ///
+    /// Where another thread sleeps that came with another mutex.
+    #[track_caller]
+    pub(crate) fn sleep_unlocked<R, K: Kinds, W>(
+        &self,
+        raw: &Instrumented<R, K>,
+        unlocked: impl FnOnce(&mut dyn FnMut()),
+        sleep: impl FnOnce(&parking_lot::Condvar, &mut GateGuard<'_>) -> W,
+        timed_out: impl Fn(&W) -> bool,
+    ) -> W {
         let mutex = raw.class.resolved();
         if mutex.is_some_and(LockClass::has_order) {
             let own = self.class.class(LockKind::Condvar);
@@ -135,7 +152,12 @@ impl RawCondvar {
         }
         let mut gate = self.gate.lock();
         self.fall_asleep(&mut gate, raw.address());
-        MutexGuard::unlocked(guard, || {
+        let mut asleep = Some((sleep, gate));
+        let mut woken_up = None;
+        unlocked(&mut || {
+            let Some((sleep, mut gate)) = asleep.take() else {
+                return;
+            };
             let classes = [mutex, Some(self.class.class(LockKind::Condvar))];
             let observed = classes.map(|class| class.filter(|class| class.state().is_on()));
             let start = clock::now();
@@ -152,8 +174,9 @@ impl RawCondvar {
                     record(class, Kind::TimedOut);
                 }
             }
-            woken
-        })
+            woken_up = Some(woken);
+        });
+        woken_up.expect("what is given to `unlocked` is done")
     }
 }
 

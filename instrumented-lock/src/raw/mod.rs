@@ -15,7 +15,13 @@ mod caller;
 #[cfg_attr(not(feature = "stats"), path = "condvar_off.rs")]
 mod condvar;
 mod held;
+#[cfg(feature = "lock_api_04")]
+mod lock_api_04;
 mod mutex;
+#[cfg(feature = "tokio")]
+mod of_tasks;
+mod poisoning;
+mod read_again;
 mod rwlock;
 #[cfg_attr(not(feature = "stats"), path = "thread_id_off.rs")]
 mod thread_id;
@@ -25,6 +31,11 @@ use caller::Caller;
 pub use condvar::RawCondvar;
 pub use held::Held;
 use held::Hold;
+#[cfg(not(feature = "stats"))]
+pub(crate) use poisoning::PoisoningCondvar;
+pub(crate) use poisoning::{LookAtRwLock, OwnMutex, Poisonable};
+pub use poisoning::{Poison, Poisoning};
+pub use read_again::{ReadAgain, ReadAgainTimed};
 pub use thread_id::RawThreadId;
 pub(crate) use thread_id::{acquire_reentrant, look_at_reentrant};
 
@@ -62,6 +73,12 @@ pub type RawRwLock<const RECURSIVE: bool = false> =
 
 /// The raw lock under [`RecursiveRwLock`](crate::RecursiveRwLock).
 pub type RawRwLockRecursive = RawRwLock<true>;
+
+/// The raw mutex under [`std_sync::Mutex`](crate::std_sync::Mutex).
+pub type RawPoisoningMutex = Observing<Poisoning<parking_lot::RawMutex>>;
+
+/// The raw lock under [`std_sync::RwLock`](crate::std_sync::RwLock).
+pub type RawPoisoningRwLock = Observing<Poisoning<parking_lot::RawRwLock>, kind::ReadersOf<false>>;
 
 /// What the crate's own locks are made of: instrumented, or with the feature `stats` off the bare
 /// lock.
@@ -425,7 +442,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let Caller::Uses(location) = self.caller(activity, Location::caller(), true) else {
             return wait(&self.raw).map(Held::looked_at);
         };
-        self.acquire_at(location, kind, activity, now, wait)
+        self.acquire_at(kind, activity, location, now, wait)
     }
 
     /// Acquires for a line that uses the lock.
@@ -434,9 +451,9 @@ impl<R, K: Kinds> Instrumented<R, K> {
     #[inline]
     fn acquire_at<G, E>(
         &self,
-        location: Site,
         kind: LockKind,
         activity: Activity,
+        location: Site,
         now: impl FnOnce(&R) -> Option<G>,
         wait: impl FnOnce(&R) -> Result<G, E>,
     ) -> Result<Held<G>, E> {
@@ -713,16 +730,16 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let Caller::Uses(location) = self.caller(activity, Location::caller(), false) else {
             return now(&self.raw).map(Held::looked_at);
         };
-        self.try_acquire_at(location, kind, activity, now)
+        self.try_acquire_at(kind, activity, location, now)
     }
 
     /// Attempts to acquire for a line that uses the lock.
     #[inline]
     fn try_acquire_at<G>(
         &self,
-        location: Site,
         kind: LockKind,
         activity: Activity,
+        location: Site,
         now: impl FnOnce(&R) -> Option<G>,
     ) -> Option<Held<G>> {
         let thread = stats::this_thread();
@@ -914,6 +931,21 @@ impl<R, K: Kinds> Instrumented<R, K> {
         } else {
             self.release_general(hold, held.inner, unlock);
         }
+    }
+
+    /// Whether [`release`](Self::release) has nothing to find out but that the hold has ended.
+    #[inline(always)]
+    fn is_released_fast<G>(&self, held: &Held<G>) -> bool {
+        held.hold.is_some_and(Hold::is_plain) && !self.class.is_watched()
+    }
+
+    /// The same as [`release`](Self::release), where that is so.
+    #[inline(always)]
+    fn release_fast<G>(&self, held: Held<G>, unlock: impl FnOnce(&R, G)) {
+        let _ends = held
+            .hold
+            .map(|hold| Ends(hold.record(), clock::counter_now()));
+        unlock(&self.raw, held.inner);
     }
 
     /// Releases what was acquired while recording was off.

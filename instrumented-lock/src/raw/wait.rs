@@ -94,7 +94,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     }
 
     /// Who holds the lock exclusively, as it remembers, and for how long it has at `now`.
-    fn alone(&self, class: &LockClass, watch: &Watch, now: u64) -> Option<(usize, u64)> {
+    pub(super) fn alone(&self, class: &LockClass, watch: &Watch, now: u64) -> Option<(usize, u64)> {
         let record = self.last().record()?;
         let is_hold = record.what() & !stats::BOUNCED == stats::hold(&class.stats, Activity::Write);
         let start = match record.start() {

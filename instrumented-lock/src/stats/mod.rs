@@ -20,6 +20,7 @@ mod record;
 mod sampling;
 mod site;
 mod sync;
+pub(crate) mod tasks;
 mod thread;
 mod watch;
 mod watches;
@@ -35,6 +36,8 @@ pub(crate) use record::{
     hold, holder_word, kind_of, shift_of_its, site, site_of, what,
 };
 pub(crate) use site::{Site, is_lock_apis, is_nobodys, may_be_lock_apis, without_machine};
+#[cfg(feature = "tokio")]
+pub(crate) use thread::PageOfTask;
 pub(crate) use thread::{
     Holder, NOBODYS_RECORD, Place, Reading, Room, Thread, pages_and_held, read, this_thread,
 };

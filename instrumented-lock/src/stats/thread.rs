@@ -359,6 +359,44 @@ impl Drop for Room {
     }
 }
 
+/// A page that one wait of a task has for itself, and the hold that follows it: a thread has one place to say
+/// what it waits for, and runs many tasks. Whoever has this is the page's owner, whatever thread it is on.
+#[cfg(feature = "tokio")]
+pub(crate) struct PageOfTask {
+    page: &'static Page,
+    /// In a child of `fork` the page is nobody's already.
+    process: u32,
+}
+
+#[cfg(feature = "tokio")]
+impl PageOfTask {
+    /// A page for a task of this name. May allocate: before a wait.
+    pub(crate) fn new(name: &str) -> Self {
+        let _inside = Inside::enter();
+        let page = enrol(Some(name));
+        // Nobody waits for two things at once, so each wait is as one of another thread.
+        page.owner
+            .set_thread(THREADS.fetch_add(1, Ordering::Relaxed));
+        PageOfTask {
+            page,
+            process: std::process::id(),
+        }
+    }
+
+    pub(crate) fn page(&self) -> &'static Page {
+        self.page
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl Drop for PageOfTask {
+    fn drop(&mut self) {
+        if self.process == std::process::id() {
+            put_back(self.page);
+        }
+    }
+}
+
 /// The pages of a thread.
 struct Lease(RefCell<Vec<&'static Page>>);
 

@@ -1,0 +1,123 @@
+//! Which task began the hold in a record, for the locks of tasks. Beside the pages, which have no room left: a
+//! page gets a list once a task has held something in it.
+
+use super::log::Page;
+#[cfg(feature = "tokio")]
+use super::log::Record;
+use super::owner::PAGE_RECORDS;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+/// For each record of a page the number of a task, or 0.
+type Tasks = [AtomicU64; PAGE_RECORDS];
+
+const PART: usize = 512;
+type Part = [AtomicPtr<Tasks>; PART];
+
+/// By the number of the page. Parts and lists are never freed. In pages beyond the first 2^18 no task is known.
+static PARTS: [AtomicPtr<Part>; PART] = [const { AtomicPtr::new(ptr::null_mut()) }; PART];
+
+fn list(page: &Page) -> Option<&'static AtomicPtr<Tasks>> {
+    let number = page.owner.number() as usize;
+    // SAFETY: null, or made by `make_room` and never freed. Acquire: pairs with the exchange there.
+    let part = unsafe { PARTS.get(number / PART)?.load(Ordering::Acquire).as_ref() }?;
+    Some(&part[number % PART])
+}
+
+fn tasks(page: &Page) -> Option<&'static Tasks> {
+    // SAFETY: null, or made by `make_room` and never freed. Acquire: pairs with the store there.
+    unsafe { list(page)?.load(Ordering::Acquire).as_ref() }
+}
+
+/// Room to note tasks of this page. May allocate: before an attempt. For the owner of the page.
+#[cfg(feature = "tokio")]
+#[inline]
+pub(crate) fn make_room(page: &Page) {
+    if tasks(page).is_none() {
+        make(page);
+    }
+}
+
+#[cfg(feature = "tokio")]
+#[cold]
+fn make(page: &Page) {
+    let _inside = crate::brief::Inside::enter();
+    let number = page.owner.number() as usize;
+    let Some(part) = PARTS.get(number / PART) else {
+        return;
+    };
+    if part.load(Ordering::Acquire).is_null() {
+        let new: Box<Part> = Box::new([const { AtomicPtr::new(ptr::null_mut()) }; PART]);
+        let new = Box::into_raw(new);
+        // Release: who finds it finds it complete.
+        let old = part.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire);
+        if old.is_err() {
+            // SAFETY: made above, and nobody else has it.
+            drop(unsafe { Box::from_raw(new) });
+        }
+    }
+    if let Some(list) = list(page) {
+        let tasks: Box<Tasks> = Box::new([const { AtomicU64::new(0) }; PAGE_RECORDS]);
+        // Release, as above. The owner of the page is the only one who makes its list.
+        list.store(Box::into_raw(tasks), Ordering::Release);
+    }
+}
+
+#[cfg(feature = "tokio")]
+thread_local! {
+    /// The page whose list the thread looked for last, and the list.
+    static LAST: std::cell::Cell<(usize, Option<&'static Tasks>)> =
+        const { std::cell::Cell::new((0, None)) };
+}
+
+/// The list of the page, which is likely that of the last one who asked here.
+#[cfg(feature = "tokio")]
+#[inline]
+fn last(page: &Page) -> Option<&'static Tasks> {
+    LAST.with(|last| {
+        let (of, tasks) = last.get();
+        if of == ptr::from_ref(page).addr() {
+            return tasks;
+        }
+        look(page)
+    })
+}
+
+#[cfg(feature = "tokio")]
+#[cold]
+fn look(page: &Page) -> Option<&'static Tasks> {
+    let tasks = tasks(page);
+    if tasks.is_some() {
+        LAST.set((ptr::from_ref(page).addr(), tasks));
+    }
+    tasks
+}
+
+/// Whether there is [room](make_room) to note the task of a record.
+#[cfg(feature = "tokio")]
+#[inline]
+pub(crate) fn has_room(record: &Record) -> bool {
+    last(Page::place_of(record).0).is_some()
+}
+
+/// Notes which task begins the hold in this record; 0 where it is none. For the owner of its page.
+#[cfg(feature = "tokio")]
+#[inline]
+pub(crate) fn set(record: &Record, task: u64) {
+    let (page, record) = Page::place_of(record);
+    if let Some(task_of) = last(page).and_then(|tasks| tasks.get(record as usize)) {
+        // Relaxed: who reads it may find that of another hold; it is for people.
+        task_of.store(task, Ordering::Relaxed);
+    }
+}
+
+/// The task that began the hold in this record, if a task did and it is one's of a lock for tasks.
+pub(crate) fn get(page: &Page, record: u32) -> Option<u64> {
+    let task = tasks(page)?[record as usize].load(Ordering::Relaxed);
+    (task != 0).then_some(task)
+}
+
+/// What reports call the task of this number.
+pub(crate) fn name(task: u64) -> String {
+    format!("task {task}")
+}

@@ -1,0 +1,462 @@
+//! What is recorded of the locks of tasks.
+
+use crate::{LONG, now, poll_once};
+use instrumented_lock::tokio::{Mutex, MutexGuard, RwLock, Semaphore, annotated};
+use instrumented_lock::{
+    InFlight, InFlightState, LockKind, LockSnapshot, Mode, budget, instrumented, registry,
+};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::thread;
+use std::time::{Duration, Instant};
+use tokio::time::{sleep, timeout};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn figures(name: &str) -> LockSnapshot {
+    instrumented_lock_tests::figures(name)
+}
+
+fn in_flight(name: &str) -> Vec<InFlight> {
+    let snapshot = registry::snapshot();
+    let all = snapshot.in_flight().iter();
+    all.filter(|one| one.lock() == name).cloned().collect()
+}
+
+/// Runs `f` on a runtime with one thread, and on one with two.
+fn on_both<F: Future<Output = ()>>(f: impl Fn(&'static str) -> F) {
+    let one = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    one.block_on(async { timeout(LONG, f("one thread")).await.unwrap() });
+    let two = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .build()
+        .unwrap();
+    two.block_on(async { timeout(LONG, f("two threads")).await.unwrap() });
+}
+
+#[instrumented(prefix = "tokio")]
+struct Service {
+    sessions: annotated::Mutex<Vec<u32>>,
+    routes: annotated::RwLock<u32>,
+    #[lock(name = "tokio permits")]
+    permits: annotated::Semaphore,
+}
+
+#[instrumented(prefix = "tokio")]
+struct Renewing {
+    sessions: annotated::Mutex<Vec<u32>>,
+    limit: annotated::Semaphore,
+}
+
+// Compiles: these guards may live across an `.await`.
+#[instrumented]
+impl Renewing {
+    async fn renew(&self) -> usize {
+        let mut sessions = self.sessions.lock().await;
+        tokio::task::yield_now().await;
+        sessions.push(1);
+        let _permit = self.limit.acquire().await;
+        tokio::task::yield_now().await;
+        sessions.len()
+    }
+}
+
+#[tokio::test]
+async fn guards_of_annotated_code_live_across_awaits() {
+    let service = Renewing {
+        sessions: annotated::Mutex::new(vec![]),
+        limit: annotated::Semaphore::new(1),
+    };
+    assert_eq!(service.renew().await, 1);
+    let kind = |name: &str| figures(name).kind();
+    assert_eq!(kind("tokio::Renewing::sessions"), LockKind::AsyncMutex);
+    assert_eq!(kind("tokio::Renewing::limit"), LockKind::Semaphore);
+}
+
+#[test]
+fn annotated_locks_have_declared_classes() {
+    let service = Service {
+        sessions: annotated::Mutex::new(vec![]),
+        routes: annotated::RwLock::new(0),
+        permits: annotated::Semaphore::new(2),
+    };
+    now(service.sessions.lock()).push(1);
+    *now(service.routes.write()) += 1;
+    assert_eq!(*now(service.routes.read()), 1);
+    let (one, two) = (
+        now(service.permits.acquire()),
+        now(service.permits.acquire_many(1)),
+    );
+    drop((one, two));
+    let sessions = figures("tokio::Service::sessions");
+    assert_eq!(
+        (sessions.kind(), sessions.instances()),
+        (LockKind::AsyncMutex, 1)
+    );
+    assert_eq!(sessions.write().acquisitions(), 1);
+    let routes = figures("tokio::Service::routes");
+    assert_eq!(routes.kind(), LockKind::AsyncRwLock);
+    assert_eq!(
+        (routes.read().acquisitions(), routes.write().acquisitions()),
+        (1, 1)
+    );
+    let permits = figures("tokio permits");
+    assert_eq!(permits.kind(), LockKind::Semaphore);
+    assert_eq!(
+        (permits.read().acquisitions(), permits.read().hold().count()),
+        (2, 2)
+    );
+    // To look is not to use.
+    assert_eq!(format!("{:?}", service.sessions), "Mutex { data: [1] }");
+    assert_eq!(
+        figures("tokio::Service::sessions").write().acquisitions(),
+        1
+    );
+    drop(service);
+    assert_eq!(figures("tokio::Service::sessions").instances(), 0);
+}
+
+#[test]
+fn a_wait_begins_at_the_first_poll_and_ends_at_the_acquisition() {
+    let m = Mutex::named("tokio waited for", 0);
+    let held = now(m.lock());
+    let mut waits = pin!(m.lock());
+    thread::sleep(30 * MS);
+    assert!(
+        in_flight("tokio waited for")
+            .iter()
+            .all(|one| one.state() == InFlightState::Holding)
+    );
+    assert!(poll_once(waits.as_mut()).is_pending());
+    let waiting = in_flight("tokio waited for");
+    let waiting: Vec<_> = waiting
+        .iter()
+        .filter(|one| one.state() == InFlightState::Waiting)
+        .collect();
+    assert_eq!(waiting.len(), 1);
+    thread::sleep(10 * MS);
+    drop(held);
+    let Poll::Ready(guard) = poll_once(waits.as_mut()) else {
+        panic!("it was let go")
+    };
+    let lock = figures("tokio waited for");
+    assert_eq!(
+        (lock.write().acquisitions(), lock.write().contended()),
+        (2, 1)
+    );
+    assert_eq!(lock.write().holding().count(), 1);
+    assert_eq!(lock.write().waiting().count(), 0);
+    let blocked = lock.write().blocked().sum();
+    assert!(blocked >= 10 * MS && blocked < 29 * MS, "{blocked:?}");
+    drop(guard);
+    let lock = figures("tokio waited for");
+    assert_eq!(lock.write().hold().count(), 2);
+    assert_eq!(lock.unmatched(), 0);
+}
+
+#[test]
+fn a_future_that_is_dropped_while_it_waits_is_a_wait_that_gave_up() {
+    let m = Mutex::named("tokio given up", 0);
+    let held = now(m.lock());
+    {
+        let mut waits = pin!(m.lock());
+        assert!(poll_once(waits.as_mut()).is_pending());
+        assert!(poll_once(waits.as_mut()).is_pending());
+        thread::sleep(5 * MS);
+    }
+    drop(m.lock());
+    let lock = figures("tokio given up");
+    assert_eq!(
+        (lock.write().timeouts(), lock.write().try_failures()),
+        (1, 0)
+    );
+    assert_eq!(
+        (lock.write().acquisitions(), lock.write().waiting().count()),
+        (1, 0)
+    );
+    assert!(lock.write().waited() >= 5 * MS);
+    assert!(m.try_lock().is_err());
+    assert_eq!(figures("tokio given up").write().try_failures(), 1);
+    drop(held);
+    assert!(m.try_lock().is_ok());
+}
+
+#[test]
+fn holds_go_across_awaits_and_threads_and_are_blamed_by_their_lines() {
+    on_both(|runtime| async move {
+        let name = format!("tokio blamed, {runtime}");
+        let m = Arc::new(Mutex::named(&name, 0));
+        let (other, line) = (Arc::clone(&m), line!() + 2);
+        let holder = tokio::spawn(async move {
+            let mut held = other.lock().await;
+            sleep(30 * MS).await;
+            *held += 1;
+        });
+        while m.try_lock().is_ok() {
+            tokio::task::yield_now().await;
+        }
+        let waiter = tokio::spawn({
+            let m = Arc::clone(&m);
+            async move { *m.lock().await += 1 }
+        });
+        holder.await.unwrap();
+        waiter.await.unwrap();
+        let lock = figures(&name);
+        assert_eq!(lock.write().contended(), 1);
+        assert!(lock.write().hold().max().unwrap() >= 30 * MS);
+        let blame = &lock.blame()[0];
+        assert_eq!(blame.holder().line(), line, "{:?}", lock.blame());
+        assert!(blame.total() <= lock.write().blocked().sum());
+        assert!(blame.total() * 2 > lock.write().blocked().sum());
+    });
+}
+
+#[test]
+fn who_waits_and_who_holds_is_told_by_task() {
+    on_both(|runtime| async move {
+        let name = format!("tokio in flight, {runtime}");
+        let m = Arc::new(Mutex::named(&name, 0));
+        let task = |m: Arc<Mutex<i32>>| {
+            tokio::spawn(async move {
+                let _held = m.lock().await;
+                sleep(LONG).await;
+            })
+        };
+        let holder = task(Arc::clone(&m));
+        while m.try_lock().is_ok() {
+            tokio::task::yield_now().await;
+        }
+        let waiters: Vec<_> = (0..100).map(|_| task(Arc::clone(&m))).collect();
+        let named = |state| -> Vec<String> {
+            let all = in_flight(&name)
+                .into_iter()
+                .filter(|one| one.state() == state);
+            let mut names: Vec<_> = all
+                .filter_map(|one| one.thread().map(str::to_owned))
+                .collect();
+            names.sort();
+            names
+        };
+        while named(InFlightState::Waiting).len() < waiters.len() {
+            tokio::task::yield_now().await;
+        }
+        let mut expected: Vec<_> = waiters
+            .iter()
+            .map(|task| format!("task {}", task.id()))
+            .collect();
+        expected.sort();
+        assert_eq!(named(InFlightState::Waiting), expected);
+        assert_eq!(
+            named(InFlightState::Holding),
+            [format!("task {}", holder.id())]
+        );
+        // The first who waits has it then, and is told by task too.
+        holder.abort();
+        let first = format!("task {}", waiters[0].id());
+        while named(InFlightState::Holding) != [first.clone()] {
+            tokio::task::yield_now().await;
+        }
+        waiters.iter().for_each(tokio::task::JoinHandle::abort);
+        for task in waiters {
+            assert!(task.await.unwrap_err().is_cancelled());
+        }
+        let lock = figures(&name);
+        assert_eq!(
+            lock.write().waiting().count() + lock.write().holding().count(),
+            0
+        );
+        assert_eq!(lock.write().timeouts(), 99);
+        // The holder may have found it taken by this task.
+        assert!((1..=2).contains(&lock.write().contended()));
+    });
+}
+
+#[test]
+fn outside_of_tasks_the_thread_is_told() {
+    let m = Mutex::named("tokio of a thread", 0);
+    thread::scope(|scope| {
+        let held = m.blocking_lock();
+        let waiter = thread::Builder::new().name("waits for a task".to_owned());
+        waiter
+            .spawn_scoped(scope, || *m.blocking_lock() += 1)
+            .unwrap();
+        let start = Instant::now();
+        loop {
+            let all = in_flight("tokio of a thread");
+            if all
+                .iter()
+                .any(|one| one.thread() == Some("waits for a task"))
+            {
+                break;
+            }
+            assert!(start.elapsed() < LONG, "{all:?}");
+            thread::sleep(MS);
+        }
+        drop(held);
+    });
+    assert_eq!(figures("tokio of a thread").write().contended(), 1);
+}
+
+#[test]
+fn a_thousand_tasks_are_counted_exactly() {
+    on_both(|runtime| async move {
+        let name = format!("tokio thousand, {runtime}");
+        let lock = Arc::new(RwLock::named(&name, 0_u64));
+        let tasks: Vec<_> = (0..1_000_u64)
+            .map(|i| {
+                let lock = Arc::clone(&lock);
+                tokio::spawn(async move {
+                    if i.is_multiple_of(4) {
+                        let mut write = lock.write().await;
+                        tokio::task::yield_now().await;
+                        *write += 1;
+                    } else {
+                        let _read = lock.read().await;
+                        tokio::task::yield_now().await;
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        let all = figures(&name);
+        for (mode, expected) in [(all.read(), 750), (all.write(), 250)] {
+            assert_eq!(mode.acquisitions(), expected);
+            assert_eq!(mode.hold().count(), expected);
+            assert_eq!(mode.wait().count(), expected);
+            assert_eq!(mode.blocked().count(), mode.contended());
+            assert_eq!(
+                mode.timeouts() + mode.holding().count() + mode.waiting().count(),
+                0
+            );
+        }
+        assert!(all.write().contended() > 0);
+        let lines: u64 = all
+            .call_sites()
+            .iter()
+            .map(instrumented_lock::CallSite::acquisitions)
+            .sum();
+        assert_eq!((lines, *lock.read().await), (1_000, 250));
+    });
+}
+
+#[test]
+fn a_downgrade_ends_one_hold_and_begins_another() {
+    let lock = RwLock::named("tokio downgraded", 0);
+    let read = now(lock.write()).downgrade();
+    let all = figures("tokio downgraded");
+    assert_eq!(
+        (all.write().hold().count(), all.read().holding().count()),
+        (1, 1)
+    );
+    drop(read);
+    let all = figures("tokio downgraded");
+    assert_eq!(
+        (all.write().acquisitions(), all.read().acquisitions()),
+        (1, 1)
+    );
+    assert_eq!(all.read().hold().count(), 1);
+}
+
+#[test]
+fn mapped_and_split_guards_are_one_hold() {
+    let m = Mutex::named("tokio mapped", (1, 2));
+    drop(MutexGuard::map(now(m.lock()), |pair| &mut pair.1));
+    assert_eq!(figures("tokio mapped").write().hold().count(), 1);
+    let sem = Semaphore::named("tokio split", 5);
+    let mut permits = now(sem.acquire_many(3)).unwrap();
+    let one = permits.split(1).unwrap();
+    drop(permits);
+    assert_eq!(figures("tokio split").read().hold().count(), 1);
+    drop(one);
+    let all = figures("tokio split");
+    assert_eq!(
+        (
+            all.read().acquisitions(),
+            all.read().hold().count(),
+            all.unmatched()
+        ),
+        (1, 1, 0)
+    );
+    assert_eq!(sem.available_permits(), 5);
+}
+
+#[test]
+fn a_semaphore_that_is_closed_ends_waits() {
+    let sem = Semaphore::named("tokio closed", 0);
+    let mut waits = pin!(sem.acquire());
+    assert!(poll_once(waits.as_mut()).is_pending());
+    sem.close();
+    assert!(matches!(poll_once(waits.as_mut()), Poll::Ready(Err(_))));
+    let all = figures("tokio closed");
+    assert_eq!(
+        (
+            all.read().acquisitions(),
+            all.read().timeouts(),
+            all.read().waiting().count()
+        ),
+        (0, 1, 0)
+    );
+}
+
+#[test]
+fn lines_are_the_users_also_through_owned_and_blocking_forms() {
+    let m = Arc::new(Mutex::named("tokio lines", 0));
+    let first = line!() + 1;
+    drop(now(m.lock()));
+    drop(now(Arc::clone(&m).lock_owned()));
+    drop(m.blocking_lock());
+    drop(m.try_lock());
+    let lock = figures("tokio lines");
+    let mut lines: Vec<_> = lock
+        .call_sites()
+        .iter()
+        .map(|site| site.location().line())
+        .collect();
+    lines.sort_unstable();
+    assert_eq!(lines, [first, first + 1, first + 2, first + 3]);
+}
+
+#[test]
+fn budgets_count_acquisitions_of_tasks() {
+    let m = Mutex::named("tokio in a budget", 0);
+    let used = budget::measure(|| {
+        drop(now(m.lock()));
+        drop(m.try_lock());
+    });
+    assert_eq!(used.acquisitions("tokio in a budget"), 2);
+}
+
+#[test]
+fn nothing_is_recorded_while_recording_is_off_and_nothing_is_lost() {
+    let m = Mutex::named("tokio off", 0);
+    let class = registry::classes()
+        .into_iter()
+        .find(|class| class.name() == "tokio off")
+        .unwrap();
+    class.set_enabled(false);
+    let held = now(m.lock());
+    let mut waits = pin!(m.lock());
+    assert!(poll_once(waits.as_mut()).is_pending());
+    class.set_enabled(true);
+    drop(held);
+    assert!(poll_once(waits.as_mut()).is_ready());
+    drop(now(m.lock()));
+    let lock = figures("tokio off");
+    assert_eq!(lock.write().acquisitions(), 1);
+    assert_eq!(lock.mode(Mode::Write).timeouts(), 0);
+}
+
+#[test]
+fn a_forgotten_guard_stays_in_flight() {
+    let m = Box::leak(Box::new(Mutex::named("tokio forgotten", 0)));
+    std::mem::forget(now(m.lock()));
+    assert_eq!(figures("tokio forgotten").write().holding().count(), 1);
+}
