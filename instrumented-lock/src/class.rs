@@ -20,6 +20,8 @@ pub struct Declaration {
     pub(crate) kind: LockKind,
     pub(crate) rank: Option<u32>,
     pub(crate) declared_at: &'static Location<'static>,
+    /// Module, item and field, where the name does not say so.
+    path: Option<&'static str>,
     /// Made by the registry.
     pub(crate) class: OnceLock<&'static LockClass>,
 }
@@ -34,8 +36,29 @@ impl Declaration {
             kind,
             rank,
             declared_at: Location::caller(),
+            path: None,
             class: OnceLock::new(),
         }
+    }
+
+    /// The same of a lock behind a handle, whose type says nothing of its class: it is found by `path`, which
+    /// is what those call it that make it.
+    #[track_caller]
+    #[must_use]
+    pub const fn of_handle(name: &'static str, kind: LockKind, path: &'static str) -> Self {
+        Declaration {
+            name,
+            kind,
+            rank: None,
+            declared_at: Location::caller(),
+            path: Some(path),
+            class: OnceLock::new(),
+        }
+    }
+
+    /// Module, item and field.
+    pub(crate) fn path(&self) -> &'static str {
+        self.path.unwrap_or(self.name)
     }
 }
 

@@ -156,6 +156,7 @@ mod mutex;
 mod nesting;
 mod notes;
 pub mod order;
+mod place;
 pub mod raw;
 mod recursive_rwlock;
 pub mod registry;
