@@ -16,8 +16,10 @@ mod item_attrs;
 mod library;
 mod lint;
 mod message;
+mod module;
 #[cfg(test)]
 mod over_crates;
+mod places;
 mod refusal;
 mod rule;
 mod types;
@@ -79,6 +81,7 @@ pub fn instrumented(args: TokenStream, item: TokenStream) -> TokenStream {
     let tokens = match syn::parse2(item.clone()) {
         Ok(Item::Fn(function)) => code::function(args, item, function),
         Ok(Item::Impl(implementation)) => code::implementation(args, item, implementation),
+        Ok(Item::Mod(module)) => module::expand(args, item, module),
         Ok(parsed) => types_of(args, parsed).map_or_else(
             |errors| fallback::item_and_errors(item, &errors),
             expand::expand,

@@ -45,11 +45,16 @@ impl Declaration {
     /// is what those call it that make it.
     #[track_caller]
     #[must_use]
-    pub const fn of_handle(name: &'static str, kind: LockKind, path: &'static str) -> Self {
+    pub const fn of_handle(
+        name: &'static str,
+        kind: LockKind,
+        rank: Option<u32>,
+        path: &'static str,
+    ) -> Self {
         Declaration {
             name,
             kind,
-            rank: None,
+            rank,
             declared_at: Location::caller(),
             path: Some(path),
             class: OnceLock::new(),
@@ -427,11 +432,37 @@ pub trait Instrumentable<C> {
     type Lock: ?Sized;
 }
 
+/// A handle keeps its type, whatever alias it has: its lock is found by the place that makes it.
+#[diagnostic::do_not_recommend]
+impl<C, L: ?Sized + Instrumentable<C>> Instrumentable<C> for std::sync::Arc<L> {
+    type Lock = std::sync::Arc<L>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<C, L: ?Sized + Instrumentable<C>> Instrumentable<C> for std::rc::Rc<L> {
+    type Lock = std::rc::Rc<L>;
+}
+
 /// What an item declares, as `inventory` collects it at link time.
 #[derive(Debug)]
 pub struct Declarations(pub &'static [&'static Declaration]);
 
 inventory::collect!(Declarations);
+
+/// The same of locks behind handles. Not listed before they are used, for nobody knows whether what makes them
+/// is annotated too.
+#[derive(Debug)]
+pub struct Handles(pub &'static [&'static Declaration]);
+
+inventory::collect!(Handles);
+
+/// All that is declared.
+pub(crate) fn declarations() -> impl Iterator<Item = &'static Declaration> {
+    let listed = inventory::iter::<Declarations>.into_iter();
+    let handles = inventory::iter::<Handles>.into_iter();
+    let listed = listed.flat_map(|declarations| declarations.0);
+    listed.chain(handles.flat_map(|handles| handles.0)).copied()
+}
 
 #[cfg(all(test, feature = "stats"))]
 mod tests {

@@ -8,7 +8,7 @@
 //! Nothing here runs while a lock of the user's is taken, except at the first use of an inner lock.
 
 use crate::brief::{self, Inside};
-use crate::class::{Declaration, Declarations, LockClass};
+use crate::class::{self, Declaration, Declarations, LockClass};
 use crate::clock;
 use crate::fork::{self, Hooks, Whose};
 use crate::lock_kind::LockKind;
@@ -104,8 +104,7 @@ impl Table {
         if let Some(class) = self.names.get(name) {
             return class;
         }
-        let declarations = inventory::iter::<Declarations>.into_iter();
-        let mut declarations = declarations.flat_map(|declarations| declarations.0);
+        let mut declarations = class::declarations();
         if let Some(declaration) = declarations.find(|declaration| declaration.name == name) {
             return self.of_declaration(declaration);
         }

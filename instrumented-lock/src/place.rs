@@ -5,7 +5,7 @@
 //! A place is the very [`Location`] that the lock remembers, because the compiler has made both of the same
 //! piece of source. It is looked for when the first lock of a place is first used, and never again.
 
-use crate::class::{Declaration, Declarations};
+use crate::class::{self, Declaration};
 use std::panic::Location;
 
 /// One place that makes locks, and where they go.
@@ -20,8 +20,9 @@ pub struct Place {
 
 impl Place {
     /// The caller is the place. `owner` is the path of the type whose `field` it is, as written in `module`;
-    /// empty where the lock is none of a type, and `Self` where the type is not in sight: then the name is
-    /// that of the only declared field which is called so in `module`, or else `otherwise`.
+    /// empty where the lock is none of a type, and `Self` where the type is not in sight: then it is the only
+    /// declared field which is called so in `module`. `otherwise`, if it is not empty, is the name where nobody
+    /// has declared the field.
     #[track_caller]
     #[must_use]
     pub const fn new(
@@ -45,11 +46,15 @@ impl Place {
 
     /// The name of the class, unless somebody has declared the field.
     pub(crate) fn name(&self) -> String {
-        match self.owner {
-            "" => format!("{}::{}", self.module, self.field),
-            "Self" => format!("{}::{}", self.module, self.otherwise),
-            owner => format!("{}::{}", within(self.module, owner), self.field),
+        match (self.owner, self.otherwise) {
+            ("", "") => format!("{}::{}", self.module, self.field),
+            (_, "") => self.path(),
+            (_, otherwise) => within(self.module, otherwise),
         }
+    }
+
+    fn path(&self) -> String {
+        format!("{}::{}", within(self.module, self.owner), self.field)
     }
 
     /// What declares the field: the type is annotated too, here or in another module of the crate.
@@ -63,19 +68,20 @@ impl Place {
         if owner.is_empty() {
             return None;
         }
-        if owner == "Self" {
-            return only(|path| {
-                let below = path.strip_prefix(module).and_then(|path| path.strip_prefix("::"));
-                below.is_some_and(|below| {
-                    below.split_once("::").is_some_and(|(_, name)| name == field)
-                })
-            });
+        if let Some(variant) = owner.strip_prefix("Self") {
+            let below_type = format!("{variant}::{field}");
+            let is_such = |path: &str| {
+                let below = path.strip_prefix(module)?.strip_prefix("::")?;
+                let ty = below.strip_suffix(below_type.as_str())?;
+                Some(!ty.is_empty() && !ty.contains("::"))
+            };
+            return only(|path| is_such(path) == Some(true));
         }
-        let name = self.name();
+        let whole = self.path();
         // What is written may be imported, or reexported.
         let written = owner.trim_start_matches("crate::");
         let last = owner.rsplit("::").next().unwrap_or(owner);
-        only(|path| path == name)
+        only(|path| path == whole)
             .or_else(|| only(|path| is_below(path, module, written, field)))
             .or_else(|| only(|path| is_below(path, module, last, field)))
     }
@@ -95,11 +101,8 @@ fn is_below(path: &str, module: &str, owner: &str, field: &str) -> bool {
 
 /// The declaration whose path is such, if there is one name for all that are.
 fn only(is_such: impl Fn(&str) -> bool) -> Option<&'static Declaration> {
-    let declarations = inventory::iter::<Declarations>.into_iter();
-    let mut found = declarations
-        .flat_map(|declarations| declarations.0)
-        .filter(|declaration| is_such(declaration.path()));
-    let first = *found.next()?;
+    let mut found = class::declarations().filter(|declaration| is_such(declaration.path()));
+    let first = found.next()?;
     found
         .all(|other| other.name == first.name)
         .then_some(first)

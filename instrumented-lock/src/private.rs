@@ -4,7 +4,9 @@ pub use crate::__answer as answer;
 pub use crate::__declare_classes as declare_classes;
 pub use crate::__declare_handles as declare_handles;
 pub use crate::__declare_places as declare_places;
-pub use crate::class::{Declaration, Declarations, DeclaredClass, Instrumentable, Unclassed};
+pub use crate::class::{
+    Declaration, Declarations, DeclaredClass, Handles, Instrumentable, Unclassed,
+};
 pub use crate::lock_kind::LockKind;
 pub use crate::place::{Place, Places};
 pub use inventory;
@@ -90,7 +92,7 @@ macro_rules! __declare_handles {
                 static $name: $crate::__private::Declaration = $($declaration)*;
             )*
             $crate::__private::inventory::submit! {
-                $crate::__private::Declarations(&[$($(#[$cfg])* &$name),*])
+                $crate::__private::Handles(&[$($(#[$cfg])* &$name),*])
             }
         };
     };

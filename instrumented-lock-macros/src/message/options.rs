@@ -25,7 +25,10 @@ pub(crate) fn unknown_option(key: &str, place: Place) -> String {
 
 pub(crate) fn misplaced_option(key: &str, place: Place) -> String {
     match (key, place) {
-        ("name" | "prefix" | "rank" | "skip", Place::Impl | Place::Function | Place::Statement) => {
+        (
+            "name" | "prefix" | "rank" | "skip",
+            Place::Impl | Place::Function | Place::Module | Place::Statement,
+        ) => {
             format!("`{key}` goes on the lock, not on {}", place.with_article())
         }
         ("rank", _) => format!(
@@ -40,7 +43,7 @@ pub(crate) fn misplaced_option(key: &str, place: Place) -> String {
         ("deny", _) => {
             "`deny` goes on an impl or a function: what looks at types is on anyway".to_owned()
         }
-        ("crate", Place::Function | Place::Statement) => {
+        ("crate", Place::Statement) => {
             "`crate` is of no use here: no path to the library is written".to_owned()
         }
         ("name", _) => format!(
