@@ -108,12 +108,17 @@ impl Input {
 
     /// The fields whose types may be aliases of locks or handles, where nothing else is a lock.
     pub(crate) fn possible(&self) -> Vec<&Field> {
-        let has_lock = self.fields.iter().any(|field| {
-            !field.locks.is_empty() || !field.handles.is_empty() || field.is_foreign
-        });
+        let has_lock = self
+            .fields
+            .iter()
+            .any(|field| !field.locks.is_empty() || !field.handles.is_empty() || field.is_foreign);
         let fields = self.fields.iter().filter(|field| field.reach.is_some());
         let may_be = |field: &&Field| types::may_be_alias(&mut field.ty.clone());
-        if has_lock { Vec::new() } else { fields.filter(may_be).collect() }
+        if has_lock {
+            Vec::new()
+        } else {
+            fields.filter(may_be).collect()
+        }
     }
 
     pub(crate) fn locks(&self) -> impl Iterator<Item = (&Field, &Lock)> {

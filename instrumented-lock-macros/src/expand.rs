@@ -93,7 +93,8 @@ fn declaration(field: &Field, lock: &Lock, library: &Library) -> TokenStream {
     };
     let kind = quote_spanned!(*span=> #library::__private::LockKind::#kind);
     // An alias may be one of a handle, which keeps its type.
-    let is_handle = lock.kind == "Unknown" || !field.locks.iter().any(|own| std::ptr::eq(own, lock));
+    let is_handle =
+        lock.kind == "Unknown" || !field.locks.iter().any(|own| std::ptr::eq(own, lock));
     let value = match name {
         Name::Whole(_) if is_handle => {
             let number = name.number(field);

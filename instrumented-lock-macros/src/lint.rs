@@ -101,9 +101,8 @@ fn bad_ranks(input: &Input, findings: &mut Findings) {
 
 /// The annotation does nothing; but it may say that a foreign lock is meant to be there.
 fn no_lock(input: &Input, findings: &mut Findings) {
-    let has_lock = |field: &Field| {
-        !field.locks.is_empty() || !field.handles.is_empty() || field.is_foreign
-    };
+    let has_lock =
+        |field: &Field| !field.locks.is_empty() || !field.handles.is_empty() || field.is_foreign;
     if input.fields.iter().any(has_lock) || !input.possible().is_empty() {
         return;
     }

@@ -42,9 +42,11 @@ fn inside(arguments: &TokenStream, library: &Library, module: &mut ItemMod) {
     };
     for item in items.iter_mut().filter(|item| !is_annotated(item)) {
         let expanded = match item {
-            Item::Fn(function) => {
-                code::function(arguments.clone(), function.to_token_stream(), function.clone())
-            }
+            Item::Fn(function) => code::function(
+                arguments.clone(),
+                function.to_token_stream(),
+                function.clone(),
+            ),
             Item::Impl(inner) => {
                 code::implementation(arguments.clone(), inner.to_token_stream(), inner.clone())
             }

@@ -103,9 +103,7 @@ fn is_below(path: &str, module: &str, owner: &str, field: &str) -> bool {
 fn only(is_such: impl Fn(&str) -> bool) -> Option<&'static Declaration> {
     let mut found = class::declarations().filter(|declaration| is_such(declaration.path()));
     let first = found.next()?;
-    found
-        .all(|other| other.name == first.name)
-        .then_some(first)
+    found.all(|other| other.name == first.name).then_some(first)
 }
 
 /// The path that `written` means in `module`.

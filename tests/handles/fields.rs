@@ -336,7 +336,11 @@ mod tuples {
         drop((pair.pair.0.lock(), pair.parts.0.lock()));
         pair.pair.1.notify_one();
         pair.parts.1.notify_one();
-        drop((pair.counted.1.lock(), pair.counted.2.read(), pair.one.1.lock()));
+        drop((
+            pair.counted.1.lock(),
+            pair.counted.2.read(),
+            pair.one.1.lock(),
+        ));
         for name in ["pair.0", "parts.0", "counted.0", "counted.1", "one"] {
             taken(&format!("fields::tuples::Pair::{name}"), 1);
         }

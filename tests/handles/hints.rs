@@ -4,6 +4,7 @@ use super::taken;
 use instrumented_lock::{Condvar, Mutex, RwLock, drop_in, instrumented};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 /// As sled's.
 #[instrumented]
@@ -15,6 +16,8 @@ struct Flusher {
 
 fn run(shutdown: &Arc<Mutex<bool>>, woken: &Arc<Condvar>) {
     let mut is_shut = shutdown.lock();
+    // At least once.
+    woken.wait_for(&mut is_shut, Duration::from_nanos(1));
     while !*is_shut {
         woken.wait(&mut is_shut);
     }

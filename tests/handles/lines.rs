@@ -5,7 +5,7 @@ use instrumented_lock::{Mutex, instrumented, registry};
 use std::sync::Arc;
 
 struct Lines {
-	tab: Arc<Mutex<&'static str>>,
+    tab: Arc<Mutex<&'static str>>,
     wide: Arc<Mutex<&'static str>>,
     first: Arc<Mutex<u8>>,
     second: Arc<Mutex<u8>>,
@@ -78,12 +78,13 @@ macro_rules! make_both {
     };
 }
 
+const BOTH: u32 = line!() + 1;
 make_both!();
 
 #[instrumented]
 fn pairs() -> u32 {
     let line = line!() + 1;
-    let (one, two) = both!();
+    let (one, two): (Arc<Mutex<u8>>, Arc<Mutex<u8>>) = both!();
     drop((one.lock(), two.lock()));
     line
 }
@@ -94,12 +95,15 @@ fn what_a_macro_makes_twice_is_named_by_its_line() {
     drop((both.one.lock(), both.two.lock()));
     let line = pairs();
     let snapshot = registry::snapshot();
-    let by_line = |lock: &&instrumented_lock::LockSnapshot| lock.name().contains("lines.rs:");
-    let names: Vec<_> = snapshot.locks().iter().filter(by_line).collect();
-    assert_eq!(names.len(), 2, "{names:?}");
-    assert!(names.iter().all(|lock| lock.write().acquisitions() == 2));
-    let made = format!("lines.rs:{line}:");
-    assert!(names.iter().any(|lock| lock.name().contains(&made)));
+    for line in [line, BOTH] {
+        let by_line = format!("lines.rs:{line}:");
+        let locks = snapshot.locks().iter();
+        let found: Vec<_> = locks
+            .filter(|lock| lock.name().contains(&by_line))
+            .collect();
+        assert_eq!(found.len(), 1, "{by_line}");
+        assert_eq!(found[0].write().acquisitions(), 2, "{by_line}");
+    }
 }
 
 #[instrumented]
@@ -107,19 +111,20 @@ fn unnamed() -> u32 {
     fn two(_: u8, one: Arc<Mutex<u8>>, other: Arc<Mutex<u8>>) -> u8 {
         *one.lock() + *other.lock()
     }
-    fn taken(lock: Arc<Mutex<u8>>) {
-        drop(lock.lock());
-    }
-    #[rustfmt::skip]
-    taken(Arc::new(Mutex::new(0)));
+    let line = line!() + 1;
     two(1, Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
-    line!()
+    line
 }
 
 #[test]
 fn a_lock_that_goes_nowhere_is_named_by_its_line() {
-    let before = registry::snapshot().locks().len();
-    unnamed();
-    assert!(registry::snapshot().locks().len() >= before);
+    let line = unnamed();
+    let by_line = format!("lines.rs:{line}:");
+    let snapshot = registry::snapshot();
+    let locks = snapshot.locks().iter();
+    assert_eq!(
+        locks.filter(|lock| lock.name().contains(&by_line)).count(),
+        2
+    );
     assert!(super::kind("lines::unnamed").is_none());
 }

@@ -126,8 +126,8 @@ mod types {
 }
 
 mod makers {
-    use super::*;
     use super::types::Declared;
+    use super::*;
 
     #[instrumented]
     pub fn imported() -> Declared {

@@ -7,9 +7,12 @@ use std::sync::{Arc, LazyLock};
 type Shared = Arc<RwLock<u8>>;
 type Lock = Mutex<u8>;
 
+const FIRST: u32 = line!() + 6;
+
 /// Handles only: nothing is refused, and nothing changes its type.
 #[instrumented]
 struct Handles {
+    #[cfg(all())] // the line is that of the name
     first: Arc<Mutex<u8>>,
     second: Option<Arc<RwLock<u8>>>,
     woken: Arc<Condvar>,
@@ -39,8 +42,13 @@ fn a_struct_of_handles_is_annotated() {
     drop(handles.second.as_ref().unwrap().read());
     drop(handles.pair.0.lock());
     let nanosecond = std::time::Duration::from_nanos(1);
-    handles.pair.1.wait_for(&mut handles.pair.0.lock(), nanosecond);
-    handles.woken.wait_for(&mut handles.first.lock(), nanosecond);
+    handles
+        .pair
+        .1
+        .wait_for(&mut handles.pair.0.lock(), nanosecond);
+    handles
+        .woken
+        .wait_for(&mut handles.first.lock(), nanosecond);
     taken("structs::Handles::first", 3);
     taken("structs::Handles::second", 1);
     assert_eq!(kind("structs::Handles::pair.0"), Some(LockKind::Mutex));
@@ -49,7 +57,7 @@ fn a_struct_of_handles_is_annotated() {
     let snapshot = registry::snapshot();
     let first = snapshot.lock("structs::Handles::first").unwrap();
     // Where the field is, as of any annotated field.
-    assert_eq!(first.declared_at().line(), 14);
+    assert_eq!(first.declared_at().line(), FIRST);
 }
 
 /// The options of the item hold for handles too, wherever they are made.
@@ -112,7 +120,7 @@ impl Marked {
         let journal: Shared = Arc::new(RwLock::new(0));
         Marked {
             journal: journal.clone(),
-            own: Lock::new(0),
+            own: Mutex::new(0),
         }
     }
 }
@@ -201,9 +209,13 @@ fn kinds() {
 fn locks_of_two_kinds_are_never_one_class() {
     kinds();
     let snapshot = registry::snapshot();
-    let named = |lock: &&instrumented_lock::LockSnapshot| {
-        lock.name().contains("structs::kinds::lock")
-    };
-    let kinds: Vec<_> = snapshot.locks().iter().filter(named).map(|lock| lock.kind()).collect();
+    let named =
+        |lock: &&instrumented_lock::LockSnapshot| lock.name().contains("structs::kinds::lock");
+    let kinds: Vec<_> = snapshot
+        .locks()
+        .iter()
+        .filter(named)
+        .map(|lock| lock.kind())
+        .collect();
     assert_eq!(kinds, [LockKind::Mutex, LockKind::RwLock]);
 }

@@ -19,10 +19,42 @@ const CONST_FUNCTIONS: [&str; 4] = [
 
 /// Types that are no lock, whatever they have in them.
 const OWNERS: [&str; 37] = [
-    "Arc", "Rc", "Weak", "Box", "Pin", "Cow", "Vec", "VecDeque", "LinkedList", "BinaryHeap", "HashMap",
-    "HashSet", "BTreeMap", "BTreeSet", "IndexMap", "IndexSet", "String", "PathBuf", "OsString", "Cell",
-    "RefCell", "UnsafeCell", "OnceCell", "OnceLock", "LazyCell", "LazyLock", "Lazy", "ManuallyDrop",
-    "MaybeUninit", "CachePadded", "ArcSwap", "SmallVec", "ArrayVec", "Option", "Instant", "Duration",
+    "Arc",
+    "Rc",
+    "Weak",
+    "Box",
+    "Pin",
+    "Cow",
+    "Vec",
+    "VecDeque",
+    "LinkedList",
+    "BinaryHeap",
+    "HashMap",
+    "HashSet",
+    "BTreeMap",
+    "BTreeSet",
+    "IndexMap",
+    "IndexSet",
+    "String",
+    "PathBuf",
+    "OsString",
+    "Cell",
+    "RefCell",
+    "UnsafeCell",
+    "OnceCell",
+    "OnceLock",
+    "LazyCell",
+    "LazyLock",
+    "Lazy",
+    "ManuallyDrop",
+    "MaybeUninit",
+    "CachePadded",
+    "ArcSwap",
+    "SmallVec",
+    "ArrayVec",
+    "Option",
+    "Instant",
+    "Duration",
     "ThreadPool",
 ];
 
@@ -168,7 +200,10 @@ pub(super) fn is_default_of_pointer(call: &ExprCall) -> bool {
 
 /// The path as written, without type arguments.
 pub(super) fn path_text(path: &Path) -> String {
-    let names = path.segments.iter().map(|segment| segment.ident.to_string());
+    let names = path
+        .segments
+        .iter()
+        .map(|segment| segment.ident.to_string());
     names.collect::<Vec<_>>().join("::")
 }
 

@@ -15,7 +15,10 @@ pub(super) enum To {
     /// What the function returns.
     Returned,
     /// A field of a type, by the type's path as written.
-    Field { owner: String, field: String },
+    Field {
+        owner: String,
+        field: String,
+    },
     /// The field of what may be a type of somebody else's, such as `Extension(state)`, and where that goes.
     Wrapped {
         owner: String,
@@ -58,5 +61,4 @@ impl Target {
     pub(super) fn inner(&self) -> Self {
         self.with(".inner")
     }
-
 }

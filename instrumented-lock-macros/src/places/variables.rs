@@ -133,7 +133,13 @@ impl Variables {
     /// one that gets it and not a clone of it, or the first.
     pub(super) fn field(&self, id: usize, own: Option<&str>) -> Option<Target> {
         let mut found = Vec::new();
-        self.collect(id, "", How::Moved, &mut vec![false; self.all.len()], &mut found);
+        self.collect(
+            id,
+            "",
+            How::Moved,
+            &mut vec![false; self.all.len()],
+            &mut found,
+        );
         let name = &self.all[id].name;
         let rank = |(target, how): &(Target, How)| match &target.to {
             _ if *how == How::Found => 5,

@@ -156,7 +156,11 @@ impl Walker {
             To::Nowhere => return None,
             To::Returned => (Target::NOWHERE, below("")),
             To::Field { owner, field } => {
-                let name = if is_unknown(owner) { below(field) } else { String::new() };
+                let name = if is_unknown(owner) {
+                    below(field)
+                } else {
+                    String::new()
+                };
                 (target, name)
             }
             To::Wrapped { outer, .. } => {
@@ -546,9 +550,17 @@ impl Walker {
                 To::Field { owner, field }
             } else {
                 let is_only = call.args.len() == 1;
-                let outer = if is_only { target.clone() } else { Target::NOWHERE };
+                let outer = if is_only {
+                    target.clone()
+                } else {
+                    Target::NOWHERE
+                };
                 let outer = Box::new(outer);
-                To::Wrapped { owner, field, outer }
+                To::Wrapped {
+                    owner,
+                    field,
+                    outer,
+                }
             };
             self.expr(argument, &Target::new(to));
         }

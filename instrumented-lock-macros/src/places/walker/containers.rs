@@ -84,7 +84,11 @@ impl Walker {
                 if let Some(id) = self.variable(path) {
                     self.variables.is_used(id, Use::Called);
                     if !is_taken {
-                        let how = if method == "clone" { How::Cloned } else { How::Moved };
+                        let how = if method == "clone" {
+                            How::Cloned
+                        } else {
+                            How::Moved
+                        };
                         self.variables.flows(id, target.clone(), how);
                     }
                 }
@@ -138,7 +142,9 @@ impl Walker {
     fn place_of_static(&self, path: &ExprPath) -> Option<Target> {
         let text = making::path_text(&path.path);
         let (owner, name) = text.rsplit_once("::").unwrap_or(("", &text));
-        let is_static = name.chars().all(|c| c.is_uppercase() || c.is_numeric() || c == '_');
+        let is_static = name
+            .chars()
+            .all(|c| c.is_uppercase() || c.is_numeric() || c == '_');
         is_static.then(|| Target::field(&self.owner(owner), name))
     }
 }
@@ -163,7 +169,10 @@ pub(super) fn has_lock(walker: &Walker, expr: &Expr) -> bool {
 
         fn visit_expr_path(&mut self, path: &syn::ExprPath) {
             let variables = &self.0.variables;
-            self.1 |= self.0.variable(path).is_some_and(|id| variables.has_lock(id));
+            self.1 |= self
+                .0
+                .variable(path)
+                .is_some_and(|id| variables.has_lock(id));
         }
 
         fn visit_expr_macro(&mut self, invocation: &syn::ExprMacro) {

@@ -15,8 +15,22 @@ const LISTS: [&str; 5] = ["vec", "smallvec", "arrayvec", "array", "tiny_vec"];
 
 /// Makes nothing.
 const EMPTY: [&str; 16] = [
-    "print", "println", "eprint", "eprintln", "format", "write", "writeln", "assert", "assert_eq",
-    "assert_ne", "debug_assert", "debug_assert_eq", "debug_assert_ne", "panic", "matches", "todo",
+    "print",
+    "println",
+    "eprint",
+    "eprintln",
+    "format",
+    "write",
+    "writeln",
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "panic",
+    "matches",
+    "todo",
 ];
 
 impl Walker {
