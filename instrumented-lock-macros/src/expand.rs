@@ -133,7 +133,7 @@ fn possible(input: &Input, library: &Library) -> TokenStream {
         return TokenStream::new();
     };
     // Of a type with parameters it is not known yet, and through a list it cannot be asked.
-    let is_asked = |field: &&Field| matches!(&field.ty, Type::Path(_));
+    let is_asked = |field: &&Field| types::is_leaf(&mut field.ty.clone());
     let names = |field: &&Field| names_self(field.ty.to_token_stream());
     if fields.is_empty()
         || !generics.params.is_empty()

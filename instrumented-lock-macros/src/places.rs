@@ -15,21 +15,12 @@ mod walker;
 
 use crate::library::Library;
 use hint::Hints;
+use making::path_of;
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
-use syn::{Block, ImplItem, Item, ItemImpl, Signature, TraitItem, Type};
+use syn::{Block, ImplItem, Item, ItemImpl, Signature, TraitItem};
+use target::Place;
 use walker::Walker;
-
-/// A place that makes a lock.
-pub(crate) struct Place {
-    /// Where the call begins that makes it.
-    at: Span,
-    /// The type whose field it becomes, as written; `Self` where nobody knows, or nothing.
-    owner: String,
-    field: String,
-    /// The name below the module, where nobody has declared the field.
-    otherwise: String,
-}
 
 /// What is found in a piece of code.
 #[derive(Default)]
@@ -106,17 +97,6 @@ pub(crate) fn in_items<'a>(items: impl Iterator<Item = &'a mut Item>) -> Found {
         }
     }
     found
-}
-
-/// The name of a type, without its parameters.
-fn path_of(ty: &Type) -> Option<String> {
-    match ty {
-        Type::Path(path) if path.qself.is_none() => Some(making::path_text(&path.path)),
-        Type::Group(group) => path_of(&group.elem),
-        Type::Paren(paren) => path_of(&paren.elem),
-        Type::Reference(reference) => path_of(&reference.elem),
-        _ => None,
-    }
 }
 
 /// Declares the places. All tokens of each stand where the call does that makes the lock, in the user's own

@@ -147,7 +147,13 @@ pub(crate) fn mirror_initialiser(mut written: Type, ty: &mut Type) {
 /// Whether `ty` may be an alias of a lock, or of a handle of one, as far as its name says.
 pub(crate) fn may_be_alias(ty: &mut Type) -> bool {
     let leaf = leaf(ty);
-    matches!(leaf, Type::Path(path) if path.qself.is_none()) && !is_plain(leaf)
+    let is_known = lock_kind(leaf).is_some() || is_plain(leaf);
+    !is_known && matches!(leaf, Type::Path(path) if path.qself.is_none())
+}
+
+/// Whether `ty` is none of the known containers.
+pub(crate) fn is_leaf(ty: &mut Type) -> bool {
+    !is_container(ty)
 }
 
 /// The spans of the first and the last token, inside the invisible delimiters that a

@@ -198,6 +198,17 @@ pub(super) fn is_default_of_pointer(call: &ExprCall) -> bool {
         && lock.is_some_and(|lock| LOCKS.iter().any(|name| lock.ident == name))
 }
 
+/// The name of a type, without its parameters.
+pub(super) fn path_of(ty: &Type) -> Option<String> {
+    match ty {
+        Type::Path(path) if path.qself.is_none() => Some(path_text(&path.path)),
+        Type::Group(group) => path_of(&group.elem),
+        Type::Paren(paren) => path_of(&paren.elem),
+        Type::Reference(reference) => path_of(&reference.elem),
+        _ => None,
+    }
+}
+
 /// The path as written, without type arguments.
 pub(super) fn path_text(path: &Path) -> String {
     let names = path

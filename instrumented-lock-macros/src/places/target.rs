@@ -1,4 +1,6 @@
-//! Where the value of an expression goes to.
+//! Where the value of an expression goes to, and what is said of a place in the end.
+
+use proc_macro2::Span;
 
 /// Where a value goes to, and which of the locks in there is meant.
 #[derive(Clone, Debug)]
@@ -61,4 +63,15 @@ impl Target {
     pub(super) fn inner(&self) -> Self {
         self.with(".inner")
     }
+}
+
+/// A place that makes a lock.
+pub(crate) struct Place {
+    /// Where the call begins that makes it.
+    pub(super) at: Span,
+    /// The type whose field it becomes, as written; `Self` where nobody knows, or nothing.
+    pub(super) owner: String,
+    pub(super) field: String,
+    /// The name below the module, where nobody has declared the field.
+    pub(super) otherwise: String,
 }

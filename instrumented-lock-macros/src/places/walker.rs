@@ -1,10 +1,9 @@
 //! Walks a body once, in the order of the source, with the place that the value of each expression goes
 //! to.
 
-use super::Place;
 use super::hint::{Hints, address};
 use super::making::{self, Call};
-use super::target::{Target, To};
+use super::target::{Place, Target, To};
 use super::variables::{How, Use, Variables};
 use crate::attr::is_instrumented;
 use proc_macro2::Span;
@@ -81,7 +80,7 @@ impl Walker {
                 self.inner_function(None, &name, &item.sig, &item.block);
             }
             Item::Impl(item) if !item.attrs.iter().any(is_instrumented) => {
-                let own = super::path_of(&item.self_ty);
+                let own = making::path_of(&item.self_ty);
                 for inner in &item.items {
                     if let syn::ImplItem::Fn(method) = inner {
                         let name = method.sig.ident.to_string();
