@@ -85,13 +85,13 @@ fn resynchronised(old: &[&str], new: &[&str]) -> (usize, usize) {
     for distance in 1..=old.len() + new.len() {
         for skip_old in 0..=distance.min(old.len()) {
             let skip_new = distance - skip_old;
-            let is_same =
-                |ahead: usize| match (old.get(skip_old + ahead), new.get(skip_new + ahead)) {
-                    (Some(old), Some(new)) => old == new,
-                    (old, new) => old.is_none() && new.is_none(),
-                };
+            let Some(new) = new.get(skip_new..) else {
+                continue;
+            };
+            let old = &old[skip_old..];
             // Two lines, for one may be a brace.
-            if skip_new <= new.len() && is_same(0) && is_same(1) {
+            let is_second = old.len() < 2 || new.len() < 2 || old[1] == new[1];
+            if old.first() == new.first() && is_second {
                 return (skip_old, skip_new);
             }
         }

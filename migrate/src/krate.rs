@@ -3,7 +3,7 @@
 use crate::annotate;
 use crate::edit::{self, Edit};
 use crate::imports::{self, Import};
-use crate::names::{LOCKS, Library};
+use crate::names::LOCKS;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -125,12 +125,6 @@ impl File {
     /// What is imported under that name.
     fn import(&self, name: &str) -> Option<&Import> {
         self.imports.iter().find(|import| import.name == name)
-    }
-
-    /// The library of which something is imported.
-    pub(crate) fn imports_from(&self, library: Library) -> bool {
-        let mut libraries = self.imports.iter().filter_map(|import| import.library);
-        libraries.any(|found| found == library)
     }
 }
 
