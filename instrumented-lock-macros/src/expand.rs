@@ -2,6 +2,7 @@
 //! classes, and the classes.
 
 use crate::ast::{self, Field, Input, Lock, Name, Slot};
+use crate::derived;
 use crate::library::{Library, fact_name};
 use crate::message;
 use crate::types::{self, Reach};
@@ -11,6 +12,7 @@ use syn::{Attribute, Item, ItemEnum, ItemStruct, Type, parse_quote_spanned};
 
 pub(crate) fn expand(mut input: Input) -> TokenStream {
     let library = Library(input.options.path("crate"));
+    let derived = derived::expand(&mut input, &library);
     for (slot, field) in ast::slots(&mut input.item).iter_mut().zip(&input.fields) {
         project_field(slot, field, &library);
     }
@@ -19,7 +21,7 @@ pub(crate) fn expand(mut input: Input) -> TokenStream {
     let (handles, handled) = (handles(&input, &library), handled(&input, &library));
     let possible = possible(&input, &library);
     let item = &input.item;
-    quote!(#item #classes #facts #handles #handled #possible)
+    quote!(#item #classes #facts #handles #handled #possible #derived)
 }
 
 fn project_field(slot: &mut Slot<'_>, field: &Field, library: &Library) {

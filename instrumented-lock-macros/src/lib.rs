@@ -9,6 +9,7 @@ mod ast;
 mod attr;
 mod body;
 mod code;
+mod derived;
 mod expand;
 mod fallback;
 mod foreign;

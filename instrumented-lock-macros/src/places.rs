@@ -19,7 +19,7 @@ use making::path_of;
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 use syn::{Block, ImplItem, Item, ItemImpl, Signature, TraitItem};
-use target::Place;
+pub(crate) use target::Place;
 use walker::Walker;
 
 /// What is found in a piece of code.

@@ -1,7 +1,7 @@
 //! Finds the locks inside a field's type. Knows types by the last name of their path only: a macro
 //! sees no further, so an alias of a lock has to be marked.
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::{GenericArgument, PathArguments, PathSegment, ReturnType, Type, TypePath};
 
@@ -149,6 +149,35 @@ pub(crate) fn may_be_alias(ty: &mut Type) -> bool {
     let leaf = leaf(ty);
     let is_known = lock_kind(leaf).is_some() || is_plain(leaf);
     !is_known && matches!(leaf, Type::Path(path) if path.qself.is_none())
+}
+
+/// Whether `ty` is a lock by its name.
+pub(crate) fn is_lock(ty: &Type) -> bool {
+    lock_kind(&mut ty.clone()).is_some()
+}
+
+/// What an `Arc`, an `Rc` or a `Box` points to.
+pub(crate) fn pointed_at(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    let is_pointer = ["Arc", "Rc", "Box"].iter().any(|name| last.ident == name);
+    match &last.arguments {
+        PathArguments::AngleBracketed(arguments) if is_pointer && arguments.args.len() == 1 => {
+            match arguments.args.first() {
+                Some(GenericArgument::Type(ty)) => Some(ty),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether `is_such` for any name or sign in there.
+pub(crate) fn each_token(tokens: TokenStream, is_such: &mut dyn FnMut(&str) -> bool) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => each_token(group.stream(), is_such),
+        other => is_such(&other.to_string()),
+    })
 }
 
 /// Whether `ty` is none of the known containers.

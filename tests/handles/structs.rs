@@ -219,3 +219,46 @@ fn locks_of_two_kinds_are_never_one_class() {
         .collect();
     assert_eq!(kinds, [LockKind::Mutex, LockKind::RwLock]);
 }
+
+/// What derives make is named too.
+#[instrumented]
+#[derive(Debug, Clone, Default)]
+struct Derived<T> {
+    shared: Arc<Mutex<Vec<T>>>,
+    pair: Arc<(Mutex<u8>, Condvar)>,
+    boxed: Arc<Box<RwLock<u8>>>,
+    optional: Option<Arc<Mutex<T>>>,
+    plain: u8,
+}
+
+#[instrumented(prefix = "handles.derived")]
+#[derive(Default)]
+struct DerivedTuple(Arc<Mutex<u8>>, Mutex<u8>, #[cfg(any())] Missing);
+
+#[test]
+fn what_a_derive_makes_has_the_name_of_its_field() {
+    let derived = Derived::<u8>::default();
+    derived.shared.lock().push(1);
+    assert_eq!(
+        *derived.pair.0.lock() + *derived.boxed.read() + derived.plain,
+        0
+    );
+    assert!(derived.optional.is_none());
+    assert_eq!(derived.clone().shared.lock().len(), 1);
+    taken("structs::Derived::shared", 2);
+    taken("structs::Derived::pair.0", 1);
+    taken("structs::Derived::boxed", 1);
+    let tuple = DerivedTuple::default();
+    drop((tuple.0.lock(), tuple.1.lock()));
+    let snapshot = registry::snapshot();
+    for name in [
+        "handles.derived::DerivedTuple::0",
+        "handles.derived::DerivedTuple::1",
+    ] {
+        assert_eq!(
+            snapshot.lock(name).unwrap().write().acquisitions(),
+            1,
+            "{name}"
+        );
+    }
+}

@@ -75,3 +75,14 @@ pub(crate) struct Place {
     /// The name below the module, where nobody has declared the field.
     pub(super) otherwise: String,
 }
+
+impl Place {
+    pub(crate) fn of_field(at: Span, owner: &str, field: &str) -> Self {
+        Place {
+            at,
+            owner: owner.to_owned(),
+            field: field.to_owned(),
+            otherwise: String::new(),
+        }
+    }
+}
