@@ -135,7 +135,8 @@ fn change_import(file: &File, item: &ItemUse, has_classes: bool, changes: &mut C
         };
         let name = leaf.path.last().map_or("", String::as_str);
         let is_lock_of_std = library == Library::Std && !LOCKS.contains(&name);
-        if !library.has(name) && (library == Library::ParkingLot || leaf.is_glob) {
+        let is_all_of_it = leaf.is_glob && leaf.path.len() == library.path().len() + 1;
+        if !library.has(name) && (library == Library::ParkingLot || is_all_of_it) {
             let path = leaf.path.join("::");
             changes.note(
                 file,
