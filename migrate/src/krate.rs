@@ -52,6 +52,14 @@ impl Crate {
         };
         sources(&root, &mut paths)?;
         let (mut files, mut notes) = (Vec::new(), Vec::new());
+        let manifest = fs::read_to_string(source.join("Cargo.toml")).unwrap_or_default();
+        let is_edition = |line: &str| line.trim_start().starts_with("edition");
+        if is_package && !manifest.lines().any(is_edition) {
+            notes.push(
+                "edition 2015: wants `extern crate instrumented_lock;` in the root of the crate"
+                    .to_owned(),
+            );
+        }
         for path in paths {
             let text = fs::read_to_string(&path)?;
             if text.starts_with('\u{feff}') || text.starts_with("#!/") {

@@ -118,7 +118,7 @@ impl Call {
             }
         } else if name == "clone" {
             Call::Clone
-        } else if OWNERS.contains(&ty.as_str()) {
+        } else if OWNERS.contains(&ty.as_str()) || ty.starts_with("Atomic") {
             Call::Through
         } else if MAKING.contains(&name.as_str()) && begins_with_capital(&ty) && ty != "Self" {
             Call::Maybe
