@@ -17,6 +17,7 @@ pub(crate) enum Place {
     Field,
     Impl,
     Function,
+    Module,
     Statement,
 }
 
@@ -25,7 +26,7 @@ impl Place {
     pub(crate) fn subject(self) -> Subject {
         match self {
             Place::Struct | Place::Enum | Place::Static | Place::Field => Subject::Types,
-            Place::Impl | Place::Function | Place::Statement => Subject::Bodies,
+            Place::Impl | Place::Function | Place::Module | Place::Statement => Subject::Bodies,
         }
     }
 }
@@ -85,7 +86,14 @@ pub(crate) const OPTIONS: [Spec; 9] = [
     Spec {
         key: "crate",
         form: Form::Path,
-        places: &[Place::Struct, Place::Enum, Place::Static, Place::Impl],
+        places: &[
+            Place::Struct,
+            Place::Enum,
+            Place::Static,
+            Place::Impl,
+            Place::Function,
+            Place::Module,
+        ],
     },
     Spec {
         key: "skip",
@@ -107,13 +115,14 @@ pub(crate) const OPTIONS: [Spec; 9] = [
             Place::Field,
             Place::Impl,
             Place::Function,
+            Place::Module,
             Place::Statement,
         ],
     },
     Spec {
         key: "deny",
         form: Form::Rules,
-        places: &[Place::Impl, Place::Function],
+        places: &[Place::Impl, Place::Function, Place::Module],
     },
 ];
 

@@ -22,6 +22,8 @@ pub struct Declaration {
     /// Why its locks may be taken in any order among themselves.
     pub(crate) nested: Option<&'static str>,
     pub(crate) declared_at: &'static Location<'static>,
+    /// Module, item and field, where the name does not say so.
+    path: Option<&'static str>,
     /// Made by the registry.
     pub(crate) class: OnceLock<&'static LockClass>,
 }
@@ -37,6 +39,7 @@ impl Declaration {
             rank,
             nested: None,
             declared_at: Location::caller(),
+            path: None,
             class: OnceLock::new(),
         }
     }
@@ -46,6 +49,32 @@ impl Declaration {
     pub const fn nested(mut self, reason: &'static str) -> Self {
         self.nested = Some(reason);
         self
+    }
+
+    /// The same of a lock behind a handle, whose type says nothing of its class: it is found by `path`, which
+    /// is what those call it that make it.
+    #[track_caller]
+    #[must_use]
+    pub const fn of_handle(
+        name: &'static str,
+        kind: LockKind,
+        rank: Option<u32>,
+        path: &'static str,
+    ) -> Self {
+        Declaration {
+            name,
+            kind,
+            rank,
+            nested: None,
+            declared_at: Location::caller(),
+            path: Some(path),
+            class: OnceLock::new(),
+        }
+    }
+
+    /// Module, item and field.
+    pub(crate) fn path(&self) -> &'static str {
+        self.path.unwrap_or(self.name)
     }
 }
 
@@ -421,11 +450,37 @@ pub trait Instrumentable<C> {
     type Lock: ?Sized;
 }
 
+/// A handle keeps its type, whatever alias it has: its lock is found by the place that makes it.
+#[diagnostic::do_not_recommend]
+impl<C, L: ?Sized + Instrumentable<C>> Instrumentable<C> for std::sync::Arc<L> {
+    type Lock = std::sync::Arc<L>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<C, L: ?Sized + Instrumentable<C>> Instrumentable<C> for std::rc::Rc<L> {
+    type Lock = std::rc::Rc<L>;
+}
+
 /// What an item declares, as `inventory` collects it at link time.
 #[derive(Debug)]
 pub struct Declarations(pub &'static [&'static Declaration]);
 
 inventory::collect!(Declarations);
+
+/// The same of locks behind handles. Not listed before they are used, for nobody knows whether what makes them
+/// is annotated too.
+#[derive(Debug)]
+pub struct Handles(pub &'static [&'static Declaration]);
+
+inventory::collect!(Handles);
+
+/// All that is declared.
+pub(crate) fn declarations() -> impl Iterator<Item = &'static Declaration> {
+    let listed = inventory::iter::<Declarations>.into_iter();
+    let handles = inventory::iter::<Handles>.into_iter();
+    let listed = listed.flat_map(|declarations| declarations.0);
+    listed.chain(handles.flat_map(|handles| handles.0)).copied()
+}
 
 #[cfg(all(test, feature = "stats"))]
 mod tests {

@@ -161,6 +161,7 @@ mod mutex;
 mod nesting;
 mod notes;
 pub mod order;
+mod place;
 pub mod raw;
 mod recursive_rwlock;
 pub mod registry;

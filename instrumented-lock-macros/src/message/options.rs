@@ -27,7 +27,7 @@ pub(crate) fn misplaced_option(key: &str, place: Place) -> String {
     match (key, place) {
         (
             "name" | "nested" | "prefix" | "rank" | "skip",
-            Place::Impl | Place::Function | Place::Statement,
+            Place::Impl | Place::Function | Place::Module | Place::Statement,
         ) => {
             format!("`{key}` goes on the lock, not on {}", place.with_article())
         }
@@ -48,7 +48,7 @@ pub(crate) fn misplaced_option(key: &str, place: Place) -> String {
         ("deny", _) => {
             "`deny` goes on an impl or a function: what looks at types is on anyway".to_owned()
         }
-        ("crate", Place::Function | Place::Statement) => {
+        ("crate", Place::Statement) => {
             "`crate` is of no use here: no path to the library is written".to_owned()
         }
         ("name", _) => format!(

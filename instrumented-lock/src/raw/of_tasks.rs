@@ -15,7 +15,7 @@ use crate::clock;
 use crate::lock_kind::LockKind;
 use crate::mode::Activity;
 use crate::stats::{
-    self, Arrival, Batch, Entry, Holder, Kind, Page, PageOfTask, Site, Thread, Watch, tasks,
+    self, Arrival, Batch, Entry, Holder, Kind, Page, PageOfTask, Place, Site, Thread, Watch, tasks,
 };
 use std::hash::{Hash as _, Hasher};
 use std::ptr;
