@@ -25,6 +25,8 @@ pub(super) struct Walker {
     settled: Vec<(Span, Target, String)>,
     /// Calls whose lock may have to be told its type, with the variable.
     untyped: Vec<(usize, usize)>,
+    /// The same of locks in lists.
+    listed: Vec<(usize, usize)>,
     hints: Hints,
     /// What `break` and `return` give.
     breaks: Vec<Target>,
@@ -43,6 +45,7 @@ impl Walker {
             made: Vec::new(),
             settled: Vec::new(),
             untyped: Vec::new(),
+            listed: Vec::new(),
             hints: Hints::default(),
             breaks: Vec::new(),
             returns: Target::RETURNED,
@@ -134,6 +137,11 @@ impl Walker {
         }
         for (call, id) in &self.untyped {
             if self.variables.has_to_be_known(*id) {
+                self.hints.locks.insert(*call);
+            }
+        }
+        for (call, id) in &self.listed {
+            if self.variables.stays(*id) {
                 self.hints.locks.insert(*call);
             }
         }
@@ -390,7 +398,11 @@ impl Walker {
                 self.breaks.pop();
             }
             Expr::ForLoop(inner) => {
-                self.expr(&inner.expr, &Target::NOWHERE);
+                match bare(&inner.expr) {
+                    // The elements are borrowed.
+                    Expr::Reference(list) => self.base(&list.expr),
+                    list => self.expr(list, &Target::NOWHERE),
+                }
                 self.breaks.push(Target::NOWHERE);
                 self.variables.enter();
                 self.bind(&inner.pat);
@@ -418,6 +430,10 @@ impl Walker {
                 self.expr(&inner.right, &target.unwrap_or(Target::NOWHERE));
             }
             Expr::Field(inner) => self.base(&inner.base),
+            Expr::Index(inner) => {
+                self.base(&inner.expr);
+                self.expr(&inner.index, &Target::NOWHERE);
+            }
             Expr::Unary(inner) => self.expr(&inner.expr, &Target::NOWHERE),
             other => visit::visit_expr(&mut Parts(self), other),
         }

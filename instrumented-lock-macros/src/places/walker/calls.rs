@@ -18,6 +18,11 @@ impl Walker {
         match Call::of(call) {
             Call::Lock => {
                 self.makes(at, target);
+                if let To::Variable(id) = target.to
+                    && making::is_untyped_lock(call)
+                {
+                    self.listed.push((address(call), id));
+                }
                 self.arguments(call, &target.inner());
             }
             Call::Maybe => {
