@@ -5,10 +5,8 @@
 
 #![cfg(feature = "stats")]
 #![allow(
+    clippy::all,
     clippy::pedantic,
-    clippy::redundant_clone,
-    clippy::type_complexity,
-    clippy::field_reassign_with_default,
     unused_qualifications,
     unreachable_pub,
     dead_code,

@@ -93,14 +93,14 @@ fn projects(generics: &Generics, fields: &Fields) -> bool {
         let mut before = String::new();
         types::each_token(field.ty.to_token_stream(), &mut |token| {
             let found = token == ":" && names.contains(&before);
-            before = token.to_owned();
+            token.clone_into(&mut before);
             found
         })
     })
 }
 
 /// Whether there was one.
-fn take_default(attrs: &mut Vec<Attribute>) -> bool {
+fn take_default(attrs: &mut [Attribute]) -> bool {
     let mut found = false;
     for attr in attrs
         .iter_mut()

@@ -18,10 +18,10 @@ pub(crate) fn expand(mut input: Input) -> TokenStream {
     }
     let classes = classes(&input, &library);
     let facts = facts(&input, &library);
-    let (handles, handled) = (handles(&input, &library), handled(&input, &library));
+    let (of_handles, checked) = (handles(&input, &library), handled(&input, &library));
     let possible = possible(&input, &library);
     let item = &input.item;
-    quote!(#item #classes #facts #handles #handled #possible #derived)
+    quote!(#item #classes #facts #of_handles #checked #possible #derived)
 }
 
 fn project_field(slot: &mut Slot<'_>, field: &Field, library: &Library) {

@@ -92,7 +92,7 @@ pub fn instrumented(args: TokenStream, item: TokenStream) -> TokenStream {
     let tokens = match syn::parse2(item.clone()) {
         Ok(Item::Fn(function)) => code::function(args, item, function),
         Ok(Item::Impl(implementation)) => code::implementation(args, item, implementation),
-        Ok(Item::Mod(module)) => module::expand(args, item, module),
+        Ok(Item::Mod(module)) => module::expand(&args, item, module),
         Ok(parsed) => types_of(args, parsed).map_or_else(
             |errors| fallback::item_and_errors(item, &errors),
             expand::expand,

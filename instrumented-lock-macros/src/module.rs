@@ -12,7 +12,7 @@ use quote::{ToTokens, quote};
 use syn::{Attribute, Item, ItemMod};
 
 pub(crate) fn expand(
-    arguments: TokenStream,
+    arguments: &TokenStream,
     tokens: TokenStream,
     mut module: ItemMod,
 ) -> TokenStream {
@@ -31,7 +31,7 @@ pub(crate) fn expand(
         return quote!(#item #errors);
     }
     let library = Library(options.path("crate"));
-    inside(&arguments, &library, &mut module);
+    inside(arguments, &library, &mut module);
     module.into_token_stream()
 }
 

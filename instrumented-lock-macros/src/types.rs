@@ -111,7 +111,7 @@ pub(crate) fn has_shared_lock(ty: &Type) -> bool {
 pub(crate) fn handles(ty: &mut Type) -> (Vec<(usize, &'static str)>, usize) {
     let mut owned = Vec::new();
     each_known(ty, Reach::Owned, &mut |ty, _| {
-        owned.push(std::ptr::from_ref(ty))
+        owned.push(std::ptr::from_ref(ty));
     });
     let (mut found, mut number) = (Vec::new(), 0);
     each_known(ty, Reach::Handles, &mut |ty, kind| {

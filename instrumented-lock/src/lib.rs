@@ -229,3 +229,8 @@ pub use statistic::Statistic;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// So is that of the page about names.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/names.md")]
+struct Names;

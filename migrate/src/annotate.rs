@@ -177,15 +177,9 @@ impl<'a> Annotator<'a> {
         flat(tokens, &mut names);
         names.iter().enumerate().any(|(at, name)| {
             let is_lock = self.locks.contains(name)
-                || LOCKS.contains(&name.as_str()) && self.is_written_out(&names[..at]);
+                || LOCKS.contains(&name.as_str()) && is_written_out(&names[..at]);
             is_lock && is_followed_by_making(&names[at + 1..])
         })
-    }
-
-    /// Whether `std::sync::` or `parking_lot::` comes before.
-    fn is_written_out(&self, before: &[String]) -> bool {
-        before.ends_with(&["sync".to_owned(), "::".to_owned()])
-            || before.ends_with(&["parking_lot".to_owned(), "::".to_owned()])
     }
 
     fn type_item(&mut self, attrs: &[Attribute], locks: Locks, at: usize, item: TokenStream) {
@@ -328,6 +322,12 @@ impl Visit<'_> for Annotator<'_> {
     fn visit_item(&mut self, item: &Item) {
         visit::visit_item(self, item);
     }
+}
+
+/// Whether `std::sync::` or `parking_lot::` comes before.
+fn is_written_out(before: &[String]) -> bool {
+    before.ends_with(&["sync".to_owned(), "::".to_owned()])
+        || before.ends_with(&["parking_lot".to_owned(), "::".to_owned()])
 }
 
 fn is_instrumented(attr: &Attribute) -> bool {

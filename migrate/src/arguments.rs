@@ -11,6 +11,7 @@ instrumented-lock's, and prints the difference.
   --dry-run           prints the difference, and changes nothing
   --allow RULE,RULE   writes `#[instrumented(allow(RULE, RULE))]` on impls and functions";
 
+#[derive(Debug)]
 pub(crate) struct Arguments {
     pub(crate) is_dry_run: bool,
     pub(crate) allow: Option<String>,
@@ -59,11 +60,11 @@ mod tests {
     #[test]
     fn read_takes_the_command_or_leaves_it_out() {
         for arguments in [&["migrate", "--dry-run", "src"][..], &["src", "--dry-run"]] {
-            let read = read(arguments).ok().expect("they are right");
+            let read = read(arguments).expect("they are right");
             assert!(read.is_dry_run && read.source.ends_with("src"));
         }
         let with_rules = read(&["src", "--allow", "relock,scrutinee_guard"]);
-        let with_rules = with_rules.ok().expect("they are right");
+        let with_rules = with_rules.expect("they are right");
         assert_eq!(with_rules.allow.as_deref(), Some("relock, scrutinee_guard"));
         assert!(!with_rules.is_dry_run);
     }

@@ -4,6 +4,7 @@ use crate::edit::{Edit, indentation};
 use crate::krate::{Changes, File};
 use crate::names::{LOCKS, Library, library_of};
 use proc_macro2::{TokenStream, TokenTree};
+use std::fmt::Write as _;
 use std::ops::Range;
 use syn::spanned::Spanned as _;
 use syn::visit::Visit;
@@ -181,7 +182,7 @@ fn change_import(file: &File, item: &ItemUse, has_classes: bool, changes: &mut C
             text.push('\n');
             text.push_str(indent);
         }
-        text.push_str(&format!("{head} {path}::{names};"));
+        let _ = write!(text, "{head} {path}::{names};");
     }
     // Instead of what may have been said of parts.
     let range = item.span().byte_range();

@@ -47,13 +47,13 @@ fn run(arguments: &Arguments) -> io::Result<()> {
     for file in &krate.files {
         let changes = krate.changes(file, arguments.allow.as_deref());
         annotations += changes.annotations;
-        let changed = edit::apply(&file.text, &changes.edits);
-        if changed != file.text {
+        let after = edit::apply(&file.text, &changes.edits);
+        if after != file.text {
             files += 1;
-            let hunks = diff::unified(&file.path, &file.text, &changed);
+            let hunks = diff::unified(&file.path, &file.text, &after);
             output.write_all(hunks.as_bytes())?;
             if !arguments.is_dry_run {
-                fs::write(&file.path, changed)?;
+                fs::write(&file.path, after)?;
             }
         }
         for note in &changes.notes {

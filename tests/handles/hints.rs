@@ -117,3 +117,74 @@ fn locks_of_other_libraries_stay_as_they_are() {
     others();
     taken("hints::others::dropped_in", 1);
 }
+
+/// Lists of locks that nobody else gets.
+#[instrumented]
+fn lists() {
+    let listed: Vec<_> = (0..3).map(|_| Mutex::new(0_u8)).collect();
+    listed.iter().for_each(|lock| drop(lock.lock()));
+    let mut pushed = Vec::new();
+    pushed.push(Arc::new(RwLock::new(0_u8)));
+    drop(pushed[0].read());
+    let array = [Mutex::new(0_u8), Mutex::new(1)];
+    for lock in &array {
+        drop(lock.lock());
+    }
+    let optional = Some(Mutex::new(0_u8));
+    if let Some(lock) = optional.as_ref() {
+        drop(lock.lock());
+    }
+}
+
+/// Lists that become fields have the classes of these.
+#[instrumented]
+struct Lists {
+    pushed: Vec<Mutex<u8>>,
+    collected: Vec<Mutex<u8>>,
+    drained: Vec<Mutex<u8>>,
+}
+
+#[instrumented]
+impl Lists {
+    fn new() -> Self {
+        let mut pushed = Vec::new();
+        pushed.push(Mutex::new(0));
+        assert_eq!(pushed.len(), 1);
+        let collected: Vec<_> = (0..2).map(|_| Mutex::new(0)).collect();
+        assert_eq!(collected.len(), 2);
+        let mut other = vec![Mutex::new(0)];
+        other.push(Mutex::new(0));
+        let mut lists = Lists {
+            pushed,
+            collected: collected.into_iter().collect(),
+            drained: Vec::new(),
+        };
+        lists.drained.extend(other.drain(..));
+        lists
+    }
+
+    fn take() -> Vec<Mutex<u8>> {
+        let mut given = Vec::new();
+        given.push(Mutex::new(0));
+        given
+    }
+}
+
+#[test]
+fn lists_of_locks_are_told_their_types_where_nothing_else_does() {
+    lists();
+    taken("hints::lists::listed", 3);
+    taken("hints::lists::pushed", 1);
+    taken("hints::lists::array", 2);
+    taken("hints::lists::optional", 1);
+    let lists = Lists::new();
+    lists.pushed.iter().for_each(|lock| drop(lock.lock()));
+    lists.collected.iter().for_each(|lock| drop(lock.lock()));
+    lists.drained.iter().for_each(|lock| drop(lock.lock()));
+    taken("hints::Lists::pushed", 1);
+    taken("hints::Lists::collected", 2);
+    taken("hints::Lists::drained", 2);
+    // The type that it returns has no class: the place gives it one.
+    drop(Lists::take()[0].lock());
+    taken("hints::Lists::take::given", 1);
+}

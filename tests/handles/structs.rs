@@ -12,7 +12,7 @@ const FIRST: u32 = line!() + 6;
 /// Handles only: nothing is refused, and nothing changes its type.
 #[instrumented]
 struct Handles {
-    #[cfg(all())] // the line is that of the name
+    #[allow(unused)] // the line is that of the name
     first: Arc<Mutex<u8>>,
     second: Option<Arc<RwLock<u8>>>,
     woken: Arc<Condvar>,

@@ -151,29 +151,38 @@ pub(super) fn untyped_lock(expr: &Expr) -> Option<&ExprCall> {
     match expr {
         Expr::Paren(inner) => untyped_lock(&inner.expr),
         Expr::Group(inner) => untyped_lock(&inner.expr),
+        Expr::Call(call) if is_untyped_lock(call) => Some(call),
         Expr::Call(call) => {
             let Expr::Path(function) = &*call.func else {
                 return None;
             };
-            let is_bare = function.qself.is_none() && has_no_arguments(&function.path);
-            if !is_bare {
-                return None;
-            }
             let ty = type_of(function)?.to_string();
-            if POINTERS.contains(&ty.as_str()) && call.args.len() == 1 {
-                untyped_lock(&call.args[0])
-            } else {
-                let is_lock = matches!(Call::of(call), Call::Lock) && LOCKS.contains(&ty.as_str());
-                is_lock.then_some(call)
-            }
+            let is_pointer = POINTERS.contains(&ty.as_str()) && has_no_arguments(function);
+            let argument = call
+                .args
+                .first()
+                .filter(|_| is_pointer && call.args.len() == 1);
+            argument.and_then(untyped_lock)
         }
         _ => None,
     }
 }
 
-fn has_no_arguments(path: &Path) -> bool {
-    let mut segments = path.segments.iter();
-    segments.all(|segment| matches!(segment.arguments, PathArguments::None))
+/// `Mutex::new(..)`, without type arguments.
+pub(super) fn is_untyped_lock(call: &ExprCall) -> bool {
+    let Expr::Path(function) = &*call.func else {
+        return false;
+    };
+    let is_lock = |ty: &Ident| LOCKS.iter().any(|lock| ty == lock);
+    matches!(Call::of(call), Call::Lock)
+        && has_no_arguments(function)
+        && type_of(function).is_some_and(is_lock)
+}
+
+fn has_no_arguments(function: &ExprPath) -> bool {
+    let mut segments = function.path.segments.iter();
+    function.qself.is_none()
+        && segments.all(|segment| matches!(segment.arguments, PathArguments::None))
 }
 
 /// `Arc::<Mutex<u8>>::default()`, which does not say who calls it: the pointer's and the lock's types.

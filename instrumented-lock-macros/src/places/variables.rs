@@ -30,6 +30,8 @@ struct Variable {
     /// A variable of the same type, by its number; this one otherwise.
     same: usize,
     first_use: Option<Use>,
+    /// Whether its value, or a part of it, may get anywhere else.
+    is_given: bool,
     has_lock: bool,
 }
 
@@ -49,6 +51,7 @@ impl Variables {
             alias: None,
             same: id,
             first_use: None,
+            is_given: false,
             has_lock: false,
         });
         id
@@ -83,6 +86,7 @@ impl Variables {
                 return;
             }
         }
+        self.all[id].is_given |= !matches!(target.to, To::Nowhere);
         if !matches!(target.to, To::Nowhere | To::Returned) {
             self.all[id].flows.push((target, how));
         }
@@ -112,12 +116,18 @@ impl Variables {
 
     pub(super) fn is_used(&mut self, id: usize, how: Use) {
         let root = self.root(id);
+        self.all[id].is_given |= how == Use::Given;
         self.all[root].first_use.get_or_insert(how);
     }
 
     /// Whether the compiler has to know its type before anything has told it.
     pub(super) fn has_to_be_known(&self, id: usize) -> bool {
         self.all[self.root(id)].first_use != Some(Use::Given)
+    }
+
+    /// Whether nothing but its own methods can tell its type.
+    pub(super) fn stays(&self, id: usize) -> bool {
+        !self.all[id].is_given
     }
 
     fn root(&self, id: usize) -> usize {

@@ -8,10 +8,9 @@ use super::variables::{How, Use, Variables};
 use crate::attr::is_instrumented;
 use proc_macro2::Span;
 use syn::visit::{self, Visit};
-use syn::{
-    Block, Expr, ExprCall, ExprClosure, FnArg, Ident, Item, Member, Pat, PatIdent, Signature, Stmt,
-};
+use syn::{Block, Expr, ExprClosure, FnArg, Ident, Item, Pat, PatIdent, Signature, Stmt};
 
+mod calls;
 mod containers;
 mod macros;
 
@@ -26,6 +25,8 @@ pub(super) struct Walker {
     settled: Vec<(Span, Target, String)>,
     /// Calls whose lock may have to be told its type, with the variable.
     untyped: Vec<(usize, usize)>,
+    /// The same of locks in lists.
+    listed: Vec<(usize, usize)>,
     hints: Hints,
     /// What `break` and `return` give.
     breaks: Vec<Target>,
@@ -44,6 +45,7 @@ impl Walker {
             made: Vec::new(),
             settled: Vec::new(),
             untyped: Vec::new(),
+            listed: Vec::new(),
             hints: Hints::default(),
             breaks: Vec::new(),
             returns: Target::RETURNED,
@@ -63,7 +65,7 @@ impl Walker {
 
     /// The value of a constant or a static.
     pub(super) fn constant(&mut self, name: &Ident, value: &Expr) {
-        let id = self.variables.add(&without_raw(&name.to_string()));
+        let id = self.variables.add(&without_raw(name.to_string()));
         self.expr(value, &Target::variable(id));
     }
 
@@ -107,17 +109,14 @@ impl Walker {
         self.settle();
         let places = self.settled.into_iter().map(|(at, target, otherwise)| {
             let suffix = target.suffix;
-            let (owner, field) = match target.to {
-                To::Field { owner, field } | To::Wrapped { owner, field, .. } => (owner, field),
+            let (To::Field { owner, field } | To::Wrapped { owner, field, .. }) = target.to else {
                 // Where it goes is the name.
-                _ => {
-                    return Place {
-                        at,
-                        owner: String::new(),
-                        field: otherwise,
-                        otherwise: String::new(),
-                    };
-                }
+                return Place {
+                    at,
+                    owner: String::new(),
+                    field: otherwise,
+                    otherwise: String::new(),
+                };
             };
             Place {
                 at,
@@ -138,6 +137,11 @@ impl Walker {
         }
         for (call, id) in &self.untyped {
             if self.variables.has_to_be_known(*id) {
+                self.hints.locks.insert(*call);
+            }
+        }
+        for (call, id) in &self.listed {
+            if self.variables.stays(*id) {
                 self.hints.locks.insert(*call);
             }
         }
@@ -239,7 +243,7 @@ impl Walker {
 
     /// What is written into a static of the body.
     fn variable_of_item(&mut self, name: &Ident) {
-        let id = self.variables.add(&without_raw(&name.to_string()));
+        let id = self.variables.add(&without_raw(name.to_string()));
         self.variables.name(id);
     }
 
@@ -319,7 +323,7 @@ impl Walker {
         impl Visit<'_> for Names<'_> {
             fn visit_pat_ident(&mut self, pat: &PatIdent) {
                 let variables = &mut self.0.variables;
-                let id = variables.add(&without_raw(&pat.ident.to_string()));
+                let id = variables.add(&without_raw(pat.ident.to_string()));
                 variables.name(id);
                 visit::visit_pat_ident(self, pat);
             }
@@ -394,7 +398,11 @@ impl Walker {
                 self.breaks.pop();
             }
             Expr::ForLoop(inner) => {
-                self.expr(&inner.expr, &Target::NOWHERE);
+                match bare(&inner.expr) {
+                    // The elements are borrowed.
+                    Expr::Reference(list) => self.base(&list.expr),
+                    list => self.expr(list, &Target::NOWHERE),
+                }
                 self.breaks.push(Target::NOWHERE);
                 self.variables.enter();
                 self.bind(&inner.pat);
@@ -422,6 +430,10 @@ impl Walker {
                 self.expr(&inner.right, &target.unwrap_or(Target::NOWHERE));
             }
             Expr::Field(inner) => self.base(&inner.base),
+            Expr::Index(inner) => {
+                self.base(&inner.expr);
+                self.expr(&inner.index, &Target::NOWHERE);
+            }
             Expr::Unary(inner) => self.expr(&inner.expr, &Target::NOWHERE),
             other => visit::visit_expr(&mut Parts(self), other),
         }
@@ -446,7 +458,7 @@ impl Walker {
 
     pub(super) fn variable(&self, path: &syn::ExprPath) -> Option<usize> {
         let name = path.path.get_ident()?;
-        self.variables.find(&without_raw(&name.to_string()))
+        self.variables.find(&without_raw(name.to_string()))
     }
 
     fn path(&mut self, path: &syn::ExprPath, target: &Target) {
@@ -482,151 +494,6 @@ impl Walker {
         self.breaks = breaks;
         self.returns = returns;
         self.variables.leave();
-    }
-
-    fn call(&mut self, call: &ExprCall, target: &Target) {
-        let at = making::start(call);
-        if making::is_default_of_pointer(call) {
-            self.hints.defaults.insert(address(call));
-            self.makes(at, target);
-            return;
-        }
-        match Call::of(call) {
-            Call::Lock => {
-                self.makes(at, target);
-                self.arguments(call, &target.inner());
-            }
-            Call::Maybe => {
-                self.may_make(at, target);
-                self.passed_on(call, target);
-            }
-            Call::Named => self.arguments(call, &target.inner()),
-            Call::Clone => match call.args.first() {
-                Some(value) => self.clone_of(value, target),
-                None => {}
-            },
-            Call::Through => self.arguments(call, target),
-            Call::Wrapper(path) => self.wrapper(call, &path, target),
-            Call::Replace => {
-                let place = call.args.first().and_then(|first| self.place(first));
-                self.arguments(call, &place.unwrap_or(Target::NOWHERE));
-            }
-            Call::Unknown => {
-                if let Expr::Path(function) = &*call.func
-                    && let Some(id) = self.variable(function)
-                {
-                    // A closure that makes it.
-                    self.variables.flows(id, target.clone(), How::Moved);
-                } else if !matches!(&*call.func, Expr::Path(_)) {
-                    self.base(&call.func);
-                }
-                self.passed_on(call, target);
-            }
-        }
-    }
-
-    fn arguments(&mut self, call: &ExprCall, target: &Target) {
-        for argument in &call.args {
-            self.expr(argument, target);
-        }
-    }
-
-    /// One value that goes in is probably in what comes out; of several nobody knows.
-    fn passed_on(&mut self, call: &ExprCall, target: &Target) {
-        let locks: usize = call.args.iter().map(|part| self.locks_in(part)).sum();
-        let is_one = locks == 1 || call.args.len() == 1;
-        let nowhere = Target::NOWHERE;
-        self.arguments(call, if is_one { target } else { &nowhere });
-    }
-
-    /// A tuple struct or variant.
-    fn wrapper(&mut self, call: &ExprCall, path: &str, target: &Target) {
-        let owner = self.owner(path);
-        let is_own = self.is_own(&owner);
-        for (index, argument) in call.args.iter().enumerate() {
-            let (owner, field) = (owner.clone(), index.to_string());
-            let to = if is_own {
-                To::Field { owner, field }
-            } else {
-                let is_only = call.args.len() == 1;
-                let outer = if is_only {
-                    target.clone()
-                } else {
-                    Target::NOWHERE
-                };
-                let outer = Box::new(outer);
-                To::Wrapped {
-                    owner,
-                    field,
-                    outer,
-                }
-            };
-            self.expr(argument, &Target::new(to));
-        }
-    }
-
-    fn structure(&mut self, value: &syn::ExprStruct) {
-        let owner = self.owner(&making::path_text(&value.path));
-        for field in &value.fields {
-            let name = match &field.member {
-                Member::Named(name) => without_raw(&name.to_string()),
-                Member::Unnamed(index) => index.index.to_string(),
-            };
-            self.expr(&field.expr, &Target::field(&owner, &name));
-        }
-        if let Some(rest) = &value.rest {
-            self.expr(rest, &Target::NOWHERE);
-        }
-    }
-
-    /// The type that a path means here.
-    pub(super) fn owner(&self, path: &str) -> String {
-        let own = self.own.as_deref().unwrap_or("Self");
-        match path.strip_prefix("Self") {
-            Some("") => own.to_owned(),
-            Some(rest) if rest.starts_with("::") => format!("{own}{rest}"),
-            _ => path.to_owned(),
-        }
-    }
-
-    /// Whether it is the type that the code is of, or a variant of it.
-    fn is_own(&self, owner: &str) -> bool {
-        let own = self.own.as_deref().unwrap_or("Self");
-        owner
-            .strip_prefix(own)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
-    }
-
-    /// The parts of a tuple: where several have locks, each has its number.
-    fn parts<'a>(&mut self, parts: impl Iterator<Item = &'a Expr> + Clone, target: &Target) {
-        let counts: Vec<_> = parts.clone().map(|part| self.locks_in(part)).collect();
-        let is_one = counts.iter().sum::<usize>() <= 1;
-        let mut number = 0;
-        for (part, count) in parts.zip(counts) {
-            if is_one {
-                self.expr(part, target);
-            } else if count > 1 && matches!(bare(part), Expr::Tuple(_)) {
-                // Numbered with the others.
-                let Expr::Tuple(inner) = bare(part) else {
-                    continue;
-                };
-                for inner in &inner.elems {
-                    self.expr(inner, &target.with(&format!(".{number}")));
-                    number += self.locks_in(inner).min(1);
-                }
-            } else {
-                self.expr(part, &target.with(&format!(".{number}")));
-                number += count.min(1);
-            }
-        }
-    }
-
-    /// How many locks of a name of their own are in a value, as far as shows: those of a list have one.
-    fn locks_in(&self, expr: &Expr) -> usize {
-        match expr {
-            Expr::Tuple(tuple) => tuple.elems.iter().map(|part| self.locks_in(part)).sum(),
-            other => usize::from(containers::has_lock(self, other)),
-        }
     }
 }
 

@@ -177,7 +177,9 @@ pub(super) fn has_lock(walker: &Walker, expr: &Expr) -> bool {
 
         fn visit_expr_macro(&mut self, invocation: &syn::ExprMacro) {
             if let Some(elements) = super::macros::elements(&invocation.mac) {
-                elements.iter().for_each(|element| self.visit_expr(element));
+                for element in &elements {
+                    self.visit_expr(element);
+                }
             }
         }
 

@@ -55,11 +55,13 @@ impl Walker {
         }
         let target = if is_empty { &Target::NOWHERE } else { target };
         // The expressions are copies, which nothing can be told.
-        let (untyped, defaults) = (self.untyped.len(), self.hints.defaults.clone());
+        let (untyped, listed) = (self.untyped.len(), self.listed.len());
+        let defaults = self.hints.defaults.clone();
         for element in &elements {
             self.expr(element, target);
         }
         self.untyped.truncate(untyped);
+        self.listed.truncate(listed);
         self.hints.defaults = defaults;
     }
 
@@ -83,11 +85,13 @@ impl Walker {
         let Ok(statics) = statics.parse2(invocation.tokens.clone()) else {
             return;
         };
-        let (untyped, defaults) = (self.untyped.len(), self.hints.defaults.clone());
+        let (untyped, listed) = (self.untyped.len(), self.listed.len());
+        let defaults = self.hints.defaults.clone();
         for (name, value) in &statics {
             self.constant(name, value);
         }
         self.untyped.truncate(untyped);
+        self.listed.truncate(listed);
         self.hints.defaults = defaults;
     }
 }
