@@ -238,3 +238,63 @@ fn every_lock_type_has_its_own_kind() {
         assert!(kinds.contains(&kind), "{kind:?} in {kinds:?}");
     }
 }
+
+#[test]
+fn locks_that_are_gone_are_counted_among_those_that_were_used() {
+    for i in 0..3 {
+        let lock = instrumented_lock::drop_in::Mutex::named("comes and goes", i);
+        *lock.lock() += 1;
+    }
+    let kept = instrumented_lock::drop_in::Mutex::named("comes and goes", 3);
+    *kept.lock() += 1;
+    let lock = instrumented_lock_tests::figures("comes and goes");
+    assert_eq!((lock.instances(), lock.used()), (1, 4));
+    let twice = registry::snapshot().merge(&registry::snapshot());
+    assert_eq!(twice.lock("comes and goes").unwrap().used(), 8);
+}
+
+#[test]
+fn by_crate_has_the_sums_of_all_classes_and_each_once() {
+    *instrumented_lock_tests::ELSEWHERE.write() += 1;
+    let lock = instrumented_lock::drop_in::Mutex::named("of this program", 0);
+    *lock.lock() += 1;
+    let snapshot = registry::snapshot();
+    let crates = snapshot.by_crate();
+    let modes = || {
+        snapshot
+            .locks()
+            .iter()
+            .flat_map(|lock| [lock.read(), lock.write(), lock.upgradable()])
+    };
+    let all: u64 = modes()
+        .map(instrumented_lock::ModeSnapshot::acquisitions)
+        .sum();
+    assert_eq!(
+        crates
+            .iter()
+            .map(instrumented_lock::CrateSnapshot::acquisitions)
+            .sum::<u64>(),
+        all
+    );
+    let held: std::time::Duration = modes().map(|mode| mode.hold().sum()).sum();
+    assert_eq!(
+        crates
+            .iter()
+            .map(instrumented_lock::CrateSnapshot::held)
+            .sum::<std::time::Duration>(),
+        held
+    );
+    let names: std::collections::HashSet<_> = crates
+        .iter()
+        .map(instrumented_lock::CrateSnapshot::name)
+        .collect();
+    assert_eq!(names.len(), crates.len());
+    // A file of this crate, and one of its library's `src`: both have no folder of their own, or theirs.
+    assert!(
+        crates
+            .iter()
+            .all(|of_crate| of_crate.classes() > 0 && of_crate.locks() > 0),
+        "{crates:?}"
+    );
+    assert!(crates[0].to_string().contains("acquisitions"));
+}

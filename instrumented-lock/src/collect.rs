@@ -231,6 +231,7 @@ fn lock(
         kind: class.kind(),
         declared_at: Location::of_declaration(class.declared_at()),
         instances: still.instances(),
+        gone: still.gone(),
         unmatched: still.unmatched(),
         clock_anomalies: still.clock_anomalies(),
         write: mode(Mode::Write),

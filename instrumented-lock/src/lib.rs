@@ -17,6 +17,7 @@
 //! | [`registry`] | all lock classes; takes snapshots; turns recording off and on |
 //! | [`Snapshot`], [`LockSnapshot`], [`ModeSnapshot`], [`Distribution`] | the figures, as plain data |
 //! | [`Statistic`] | a distribution of one's own, recorded in the same way |
+//! | [`Snapshot::by_crate`] | what the locks of a dependency come to as a whole |
 //! | [`Snapshot::advice`] | what the figures mean, in sentences |
 //! | [`report`] | snapshots for people and programs |
 //! | [`registry::ENVIRONMENT_VARIABLE`] | reports and settings from outside, without any code |
@@ -220,8 +221,8 @@ pub use remutex::ReentrantMutex;
 pub use rwlock::RwLock;
 pub use settings::{HoldTiming, InvalidSetting};
 pub use snapshot::{
-    Blame, CallSite, Distribution, InFlight, InFlightState, InFlightTotals, Location, LockSnapshot,
-    ModeSnapshot, SleepSnapshot, Snapshot,
+    Blame, CallSite, CrateSnapshot, Distribution, InFlight, InFlightState, InFlightTotals,
+    Location, LockSnapshot, ModeSnapshot, SleepSnapshot, Snapshot,
 };
 pub use statistic::Statistic;
 

@@ -121,7 +121,7 @@ pub(super) fn one_thread(case: &Case<'_>) -> Option<Advice> {
     if !case.is_rwlock() || read < MANY || case.lock.bounces() > 0 {
         return None;
     }
-    let (finding, locks) = match case.lock.instances() {
+    let (finding, locks) = match case.lock.used() {
         0 | 1 => ("It is an `RwLock` that only one thread uses", String::new()),
         n => (
             "They are `RwLock`s that only one thread each uses",

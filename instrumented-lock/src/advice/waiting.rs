@@ -15,7 +15,9 @@ pub(super) fn utilisation(case: &Case<'_>) -> Option<Advice> {
     let hold = case.lock.write().hold();
     let (sum, mean, max) = (hold.sum(), hold.mean()?, hold.max()?);
     let busy = ratio(sum, case.elapsed);
-    let is_share = case.lock.instances() == 1 && busy <= AT_MOST_WHOLE;
+    // Of several locks the sum says nothing about any of them, also where they are gone by now.
+    let is_one = case.lock.instances() == 1 && case.lock.used() == 1;
+    let is_share = is_one && busy <= AT_MOST_WHOLE;
     let is_steady = hold.count() >= SOME && ratio(max, sum) < ONE_HOLD;
     if !(is_share && is_steady && busy >= BUSY && sum >= TIME) {
         return None;
@@ -39,10 +41,7 @@ pub(super) fn utilisation(case: &Case<'_>) -> Option<Advice> {
         time(case.elapsed),
         case.waiting(),
     );
-    let suggestion = format!(
-        "Shorten the holds, or split the lock by data or by key: {now}. (Where other locks of this \
-         class have come and gone meanwhile, the figures are of them all.)"
-    );
+    let suggestion = format!("Shorten the holds, or split the lock by data or by key: {now}.");
     Some(case.advice(confidence, finding, evidence, suggestion))
 }
 
@@ -120,7 +119,7 @@ pub(super) fn convoy(case: &Case<'_>) -> Option<Advice> {
         return None;
     }
     let handing_over = ratio(case.lock.hand_over(), case.blocked());
-    let confidence = match case.lock.instances() {
+    let confidence = match case.lock.used() {
         // The ones with the waits need not be the ones with the short holds.
         2.. => Confidence::Low,
         _ if handing_over >= OF_HAND_OVER => Confidence::High,

@@ -165,6 +165,9 @@ impl Fields for LockSnapshot {
         object.text("kind", &format!("{:?}", self.kind()));
         object.object("declared_at", self.declared_at());
         object.plain("instances", self.instances);
+        if self.gone > 0 {
+            object.plain("gone", self.gone);
+        }
         object.plain("unmatched", self.unmatched);
         object.plain("clock_anomalies", self.clock_anomalies);
         object.object("write", &self.write);

@@ -91,6 +91,22 @@ impl Location {
         &self.file
     }
 
+    /// The folder of the crate that the file is of, where its path says which that is: the one that `src` and
+    /// its like lie in.
+    pub(super) fn crate_folder(&self) -> Option<&str> {
+        let is_separator = |c: char| c == '/' || c == '\\';
+        let mut before = None;
+        for part in self.file.split(is_separator) {
+            if ["src", "tests", "examples", "benches"].contains(&part) {
+                return before;
+            }
+            before = Some(part);
+        }
+        // A build script, or a program without a folder for its sources.
+        let (folder, _) = self.file.split_once(is_separator)?;
+        Some(folder)
+    }
+
     /// The line, from 1.
     pub fn line(&self) -> u32 {
         self.line
@@ -124,5 +140,26 @@ impl fmt::Display for Location {
             write!(f, " {THROUGH_POINTER}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_crate_of_a_file_is_the_folder_that_its_sources_lie_in() {
+        for (file, expected) in [
+            ("r2d2-0.8.10/src/lib.rs", Some("r2d2-0.8.10")),
+            ("r2d2-0.8.10\\src\\a\\src\\lib.rs", Some("r2d2-0.8.10")),
+            ("examples/src/namespace/store.rs", None),
+            ("crates/store/src/lib.rs", Some("store")),
+            ("store/tests/all.rs", Some("store")),
+            ("src/main.rs", None),
+            ("store/build.rs", Some("store")),
+            ("main.rs", None),
+        ] {
+            assert_eq!(Location::no_place(file).crate_folder(), expected, "{file}");
+        }
     }
 }

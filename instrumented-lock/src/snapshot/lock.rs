@@ -17,6 +17,8 @@ pub struct LockSnapshot {
     pub(crate) kind: LockKind,
     pub(crate) declared_at: Location,
     pub(crate) instances: u64,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
+    pub(crate) gone: u64,
     pub(crate) unmatched: u64,
     pub(crate) clock_anomalies: u64,
     pub(crate) write: ModeSnapshot,
@@ -51,6 +53,12 @@ impl LockSnapshot {
     /// constructor is `const` and cannot count.
     pub fn instances(&self) -> u64 {
         self.instances
+    }
+
+    /// Locks of this class that have been used in all: those that live, and those that have come and gone,
+    /// since the start of the program.
+    pub fn used(&self) -> u64 {
+        self.instances + self.gone
     }
 
     /// Releases whose acquisitions were not observed: because recording was off at the time, see
@@ -148,6 +156,7 @@ impl LockSnapshot {
         LockSnapshot {
             kind: self.kind.max(other.kind),
             instances: self.instances + other.instances,
+            gone: self.gone + other.gone,
             unmatched: self.unmatched + other.unmatched,
             clock_anomalies: self.clock_anomalies + other.clock_anomalies,
             write: self.write.merge(&other.write),
@@ -190,6 +199,7 @@ impl LockSnapshot {
         let mode = |of: fn(&Self) -> &ModeSnapshot| of(self).then(of(next), of(&both).clone());
         LockSnapshot {
             instances: next.instances,
+            gone: next.gone,
             write: mode(|lock| &lock.write),
             read: mode(|lock| &lock.read),
             upgradable: mode(|lock| &lock.upgradable),

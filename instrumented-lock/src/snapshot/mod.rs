@@ -6,6 +6,7 @@
 
 mod blame;
 mod call_site;
+mod crates;
 mod distribution;
 mod in_flight;
 mod location;
@@ -14,6 +15,7 @@ mod order;
 
 pub use blame::Blame;
 pub use call_site::CallSite;
+pub use crates::CrateSnapshot;
 pub use distribution::Distribution;
 pub use in_flight::{InFlight, InFlightState, InFlightTotals};
 pub use location::Location;
@@ -42,6 +44,7 @@ use std::time::Duration;
 ///     "kind": "RwLock",
 ///     "declared_at": {"file": "src/store.rs", "line": 12, "column": 5},
 ///     "instances": 1,
+///     "gone": 3,                       locks that were used and are gone; not written where there are none
 ///     "unmatched": 0,
 ///     "clock_anomalies": 0,
 ///     "nested": 0,                     of a reentrant mutex

@@ -51,6 +51,8 @@ pub(crate) struct ClassStats {
 /// What is counted where it happens, because it is rare, and by any thread.
 struct Rare {
     instances: AtomicI64,
+    /// Of all that were ever used.
+    used: AtomicU64,
     unmatched: AtomicU64,
     clock_anomalies: AtomicU64,
     /// Bytes that stripes beyond the first may take.
@@ -157,6 +159,7 @@ impl ClassStats {
             further: [const { AtomicPtr::new(ptr::null_mut()) }; STRIPES - 1],
             rare: CachePadded::new(Rare {
                 instances: AtomicI64::new(0),
+                used: AtomicU64::new(0),
                 unmatched: AtomicU64::new(0),
                 clock_anomalies: AtomicU64::new(0),
                 reserved: AtomicUsize::new(0),
@@ -166,6 +169,7 @@ impl ClassStats {
 
     pub(crate) fn add_instance(&self) {
         self.rare.instances.fetch_add(1, Ordering::Relaxed);
+        self.rare.used.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn remove_instance(&self) {
@@ -270,6 +274,12 @@ pub(crate) struct StandStill<'a> {
 impl StandStill<'_> {
     pub(crate) fn instances(&self) -> u64 {
         u64::try_from(self.stats.rare.instances.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    /// Locks that were used and are gone.
+    pub(crate) fn gone(&self) -> u64 {
+        let used = self.stats.rare.used.load(Ordering::Relaxed);
+        used.saturating_sub(self.instances())
     }
 
     pub(crate) fn unmatched(&self) -> u64 {
