@@ -39,6 +39,6 @@ pub fn check_deadlock() -> Vec<Vec<DeadlockedThread>> {
     }
 
     let of_mutexes = found!(instrumented_lock::drop_in::deadlock::check_deadlock());
-    let of_rwlocks = found!(parking_lot_012::deadlock::check_deadlock());
+    let of_rwlocks = found!(parking_lot_core::deadlock::check_deadlock());
     of_mutexes.chain(of_rwlocks).collect()
 }

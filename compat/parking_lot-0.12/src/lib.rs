@@ -17,6 +17,7 @@ mod bridge;
 #[cfg(feature = "deadlock_detection")]
 pub mod deadlock;
 mod rwlock;
+mod upstream;
 
 pub use bridge::Bridge;
 #[cfg(feature = "arc_lock")]
@@ -26,11 +27,9 @@ pub use instrumented_lock::drop_in::{
 };
 pub use instrumented_lock::drop_in::{
     Condvar, FairMutex, FairMutexGuard, MappedFairMutexGuard, MappedMutexGuard,
-    MappedReentrantMutexGuard, Mutex, MutexGuard, RawFairMutex, RawMutex, RawThreadId,
-    ReentrantMutex, ReentrantMutexGuard, WaitTimeoutResult, lock_api,
+    MappedReentrantMutexGuard, Mutex, MutexGuard, Once, OnceState, RawFairMutex, RawMutex,
+    RawThreadId, ReentrantMutex, ReentrantMutexGuard, WaitTimeoutResult, lock_api,
 };
-/// Not measured: 0.12's own.
-pub use parking_lot_012::{Once, OnceState};
 pub use rwlock::{
     MappedRwLockReadGuard, MappedRwLockWriteGuard, RawRwLock, RwLock, RwLockReadGuard,
     RwLockUpgradableReadGuard, RwLockWriteGuard,

@@ -1,6 +1,7 @@
 //! [`RwLock`] and its guards.
 
 use crate::bridge::Bridge;
+use crate::upstream;
 use instrumented_lock::lock_api::{self, RawRwLock as _, RawRwLockFair as _};
 use instrumented_lock::raw::{Instrumented, ReadAgain as _, ReadAgainTimed as _};
 use std::fmt;
@@ -8,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
 
 /// The raw lock: 0.12's own, measured.
-pub type RawRwLock = Instrumented<Bridge<parking_lot_012::RawRwLock>>;
+pub type RawRwLock = Instrumented<Bridge<upstream::RawRwLock>>;
 
 /// The lock is held with other readers while this lives.
 pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, RawRwLock, T>;
@@ -37,7 +38,7 @@ impl<T> RwLock<T> {
     #[inline]
     #[track_caller]
     pub const fn new(val: T) -> Self {
-        let raw = Bridge::new(<parking_lot_012::RawRwLock as lock_api_04::RawRwLock>::INIT);
+        let raw = Bridge::new(<upstream::RawRwLock as lock_api_04::RawRwLock>::INIT);
         RwLock(lock_api::RwLock::from_raw(Instrumented::new(raw), val))
     }
 
