@@ -5,6 +5,9 @@
 //! executes more than the one before is those pairs and nothing else. The names are printed in the
 //! order in which the calls come, with the number of pairs.
 //!
+//! A lock that a crate takes in one place is inlined there; one that it takes in several may be called. The
+//! nested ones are of a type of their own, so that the others stay inlined.
+//!
 //! Who waits and when is up to a raw lock that is told: [`Scripted`]. One thread is enough for a wait,
 //! since all that the instruments see of it is an attempt that fails and a lock that is had a moment
 //! later. For a pair that somebody waits for there is a second thread, which sleeps in the lock.
@@ -25,7 +28,11 @@ const COUNTED: u64 = 28_800;
 
 static BARE_MUTEX: parking_lot::Mutex<u64> = parking_lot::Mutex::new(0);
 static BARE_RWLOCK: parking_lot::RwLock<u64> = parking_lot::RwLock::new(0);
+static BARE_OUTER: parking_lot::FairMutex<u64> = parking_lot::FairMutex::new(0);
+static BARE_INNER: parking_lot::FairMutex<u64> = parking_lot::FairMutex::new(0);
 static OUR_MUTEX: drop_in::Mutex<u64> = drop_in::Mutex::new(0);
+static OUR_OUTER: drop_in::FairMutex<u64> = drop_in::FairMutex::new(0);
+static OUR_INNER: drop_in::FairMutex<u64> = drop_in::FairMutex::new(0);
 static OUR_RWLOCK: drop_in::RwLock<u64> = drop_in::RwLock::new(0);
 static OUR_STD_MUTEX: std_sync::Mutex<u64> = std_sync::Mutex::new(0);
 
@@ -90,27 +97,40 @@ counted! {
     counted_bare_mutex: *black_box(&BARE_MUTEX).lock() += 1;
     counted_bare_read: black_box(*black_box(&BARE_RWLOCK).read());
     counted_bare_write: *black_box(&BARE_RWLOCK).write() += 1;
+    counted_bare_nested: {
+        let mut outer = black_box(&BARE_OUTER).lock();
+        *black_box(&BARE_INNER).lock() += 1;
+        *outer += 1;
+    };
     counted_bare_scripted: *black_box(&BARE_SCRIPTED).lock() += 1;
     counted_our_mutex: *black_box(&OUR_MUTEX).lock() += 1;
     counted_our_read: black_box(*black_box(&OUR_RWLOCK).read());
     counted_our_write: *black_box(&OUR_RWLOCK).write() += 1;
+    counted_our_nested: {
+        let mut outer = black_box(&OUR_OUTER).lock();
+        *black_box(&OUR_INNER).lock() += 1;
+        *outer += 1;
+    };
     counted_our_scripted: *black_box(&OUR_SCRIPTED).lock() += 1;
     counted_our_std_mutex: *black_box(&OUR_STD_MUTEX).lock().unwrap() += 1;
 }
 
-/// Pairs of a mutex, a read, a write, and those of a lock that is scripted.
-type Pairs = [extern "C" fn(u64); 4];
+/// Pairs of a mutex, a read, a write, two fair mutexes one inside the other, and those of a lock that is
+/// scripted.
+type Pairs = [extern "C" fn(u64); 5];
 
 const BARE: Pairs = [
     counted_bare_mutex,
     counted_bare_read,
     counted_bare_write,
+    counted_bare_nested,
     counted_bare_scripted,
 ];
 const OURS: Pairs = [
     counted_our_mutex,
     counted_our_read,
     counted_our_write,
+    counted_our_nested,
     counted_our_scripted,
 ];
 
@@ -123,12 +143,13 @@ fn main() {
             (Mode::Sampled, "sampled"),
             (Mode::WithoutSites, "without-sites"),
             (Mode::Exact, "exact"),
+            (Mode::InOrder, "in-order"),
         ];
         for (mode, name) in modes {
             mode.set();
             all(name, OURS, wait);
         }
-        // In the last of these modes.
+        Mode::Exact.set();
         count("exact", "std-mutex", counted_our_std_mutex);
     } else {
         all("compiled-out", OURS, wait);
@@ -136,10 +157,11 @@ fn main() {
 }
 
 /// Counts them in a mode; `wait` is an acquisition that is not counted.
-fn all(mode: &str, [mutex, read, write, scripted]: Pairs, wait: fn()) {
+fn all(mode: &str, [mutex, read, write, nested, scripted]: Pairs, wait: fn()) {
     count(mode, "mutex", mutex);
     count(mode, "read", read);
     count(mode, "write", write);
+    count(mode, "nested", nested);
 
     TAKEN.store(true, Ordering::Relaxed);
     count(mode, "waits", scripted);

@@ -7,7 +7,9 @@
     reason = "a test takes its turn before anything else"
 )]
 
-use instrumented_lock::{Condvar, Mutex, ReentrantMutex, RwLock, instrumented, registry};
+use instrumented_lock::{
+    Condvar, LockSnapshot, Mutex, ReentrantMutex, RwLock, instrumented, registry,
+};
 use instrumented_lock_tests::figures;
 use std::cell::RefCell;
 use std::process::Command;
@@ -97,6 +99,63 @@ impl Drop for Last {
 thread_local! {
     static BEFORE: Last = const { Last(RefCell::new(None)) };
     static AFTER: Last = const { Last(RefCell::new(None)) };
+}
+
+#[instrumented(prefix = "torn down")]
+#[derive(Default)]
+struct TornDown {
+    late: Mutex<u64>,
+    early: Mutex<u64>,
+}
+
+static TORN_DOWN: std::sync::LazyLock<TornDown> = std::sync::LazyLock::new(TornDown::default);
+
+/// Uses a lock for as long as it takes a hundred threads to come, use another lock and go.
+struct UsesLongAfter;
+
+impl Drop for UsesLongAfter {
+    fn drop(&mut self) {
+        thread::scope(|scope| {
+            // Each has the log that has lain idle for longest: one of them that of this thread.
+            let others = scope.spawn(|| {
+                for _ in 0..100 {
+                    let uses = || (0..200).for_each(|_| *TORN_DOWN.early.lock() += 1);
+                    thread::spawn(uses).join().unwrap();
+                }
+            });
+            while !others.is_finished() {
+                *TORN_DOWN.late.lock() += 1;
+            }
+        });
+    }
+}
+
+thread_local! {
+    static LONG_AFTER: UsesLongAfter = const { UsesLongAfter };
+}
+
+/// A thread that still wrote into the log that it has given up would write over what its next owner has there.
+#[test]
+fn a_thread_that_is_torn_down_has_no_log_that_others_have() {
+    let _turn = turn();
+    // Logs that lie idle, more than have to before one of them is given to somebody else.
+    thread::scope(|scope| {
+        for _ in 0..60 {
+            scope.spawn(|| {
+                *TORN_DOWN.early.lock() += 1;
+                thread::sleep(Duration::from_millis(20));
+            });
+        }
+    });
+    let torn_down = thread::spawn(|| {
+        LONG_AFTER.with(|_| ());
+        *TORN_DOWN.early.lock() += 1;
+    });
+    torn_down.join().unwrap();
+    let (late, early) = (figures("TornDown::late"), figures("TornDown::early"));
+    let counts = |lock: &LockSnapshot| (lock.write().acquisitions(), lock.write().releases());
+    let uses = [*TORN_DOWN.late.lock(), *TORN_DOWN.early.lock()];
+    assert_eq!([&late, &early].map(counts), uses.map(|uses| (uses, uses)));
 }
 
 /// Destructors of thread-locals run in the reverse order of their first uses, so one of these comes before

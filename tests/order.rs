@@ -3,7 +3,8 @@
 
 use instrumented_lock::order::{self, Finding, FindingKind, Reaction};
 use instrumented_lock::{
-    Condvar, Mode, Mutex, RecursiveRwLock, RwLock, instrumented, registry, report,
+    Condvar, FairMutex, Mode, Mutex, MutexGuard, RecursiveRwLock, ReentrantMutex, RwLock,
+    instrumented, registry, report,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
@@ -188,6 +189,36 @@ fn where_nesting_is_allowed_any_order_of_one_name_is_fine() {
         drop(tree.nodes[other].lock());
     }
     assert!(findings("tree::").is_empty());
+}
+
+#[instrumented(prefix = "forest")]
+#[derive(Default)]
+struct Forest {
+    #[lock(nested = "parents come before their children")]
+    nodes: [Mutex<u32>; 2],
+    #[lock(nested = "no two threads are here at once", name = "forest weights")]
+    weights: [RwLock<u32>; 2],
+}
+
+#[test]
+fn a_reason_in_the_attribute_is_as_good_as_one_that_is_given_later() {
+    follow();
+    let forest = Forest::default();
+    let reason = |name: &str| {
+        let classes = registry::classes();
+        let class = classes.iter().find(|class| class.name() == name).unwrap();
+        class.nesting()
+    };
+    let expected = "parents come before their children";
+    assert_eq!(reason("forest::Forest::nodes"), Some(expected));
+    for (one, other) in [(0, 1), (1, 0)] {
+        let _parent = forest.nodes[one].lock();
+        drop(forest.nodes[other].lock());
+        let _weight = forest.weights[one].read();
+        drop(forest.weights[other].write());
+    }
+    let is_about = |finding: &Finding| finding.to_string().contains("forest");
+    assert!(!order::findings().iter().any(is_about));
 }
 
 #[instrumented(prefix = "ranks")]
@@ -428,6 +459,130 @@ fn what_is_converted_is_still_held() {
         .collect();
     assert_eq!(of.len(), 1);
     assert_eq!(of[0].held().mode(), Mode::Read);
+}
+
+#[instrumented(prefix = "sent")]
+#[derive(Default)]
+struct Sent {
+    a: Mutex<u32>,
+    b: Mutex<u32>,
+}
+
+/// What is let go on another thread.
+struct Guard<'a>(MutexGuard<'a, u32>);
+// SAFETY: the feature `send_guard` says the same of every guard: `parking_lot`'s mutexes do not care which
+// thread lets them go.
+unsafe impl Send for Guard<'_> {}
+
+#[test]
+fn a_guard_that_was_sent_away_and_dropped_there_leaves_no_edge() {
+    follow();
+    let locks = &Sent::default();
+    let (send, receive) = mpsc::channel::<Guard<'_>>();
+    let (dropped, is_dropped) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            for Guard(guard) in receive {
+                drop(guard);
+                dropped.send(()).unwrap();
+            }
+        });
+        for _ in 0..3 {
+            send.send(Guard(locks.a.lock())).unwrap();
+            is_dropped.recv_timeout(Duration::from_secs(20)).unwrap();
+            // This thread, which has acquired `a`, has it no longer.
+            drop(locks.b.lock());
+        }
+        drop(send);
+    });
+    on_thread("the other way around", || {
+        let _b = locks.b.lock();
+        drop(locks.a.lock());
+    });
+    assert!(findings("sent::").is_empty(), "{:?}", findings("sent::"));
+    let edges = registry::snapshot().order().edges().to_vec();
+    let of_these = |edge: &&order::OrderEdge| edge.held().lock().starts_with("sent::");
+    assert_eq!(edges.iter().filter(of_these).count(), 1);
+}
+
+#[instrumented(prefix = "again")]
+#[derive(Default)]
+struct Again {
+    mutex: Mutex<u32>,
+    other: Mutex<u32>,
+    fair: FairMutex<u32>,
+    reentrant: ReentrantMutex<u32>,
+    inner: Mutex<u32>,
+}
+
+/// `unlocked` asks for its lock again while what was taken later is still held, whatever the order was before.
+#[test]
+fn what_is_let_go_for_a_while_is_taken_again_after_what_is_held_meanwhile() {
+    follow();
+    let again = Again::default();
+    let mut mutex = again.mutex.lock();
+    let other = again.other.lock();
+    assert!(findings("again::Again::mutex").is_empty());
+    MutexGuard::unlocked(&mut mutex, || {});
+    drop((mutex, other));
+    let is_it = |finding: &Finding| {
+        let ends = finding.edges().iter().map(|edge| edge.held().lock());
+        let mut ends: Vec<_> = ends.collect();
+        ends.sort_unstable();
+        ends == ["again::Again::mutex", "again::Again::other"]
+    };
+    assert_eq!(findings("again::").iter().filter(|it| is_it(it)).count(), 1);
+}
+
+#[test]
+fn entering_a_reentrant_mutex_again_is_no_recursion_and_other_kinds_of_mutexes_are_followed() {
+    follow();
+    let again = Again::default();
+    {
+        let _first = again.reentrant.lock();
+        let _again = again.reentrant.lock();
+        drop(again.fair.lock());
+    }
+    assert!(findings("again::Again::reentrant").is_empty());
+    {
+        let _fair = again.fair.lock();
+        drop(again.reentrant.lock());
+    }
+    let is_it = |finding: &&Finding| finding.to_string().contains("again::Again::fair");
+    let found = findings("again::");
+    let found: Vec<_> = found.iter().filter(is_it).collect();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].kind(), FindingKind::Circle);
+    // Two edges, one of them learnt under the second of two holds of one thread.
+    assert_eq!(found[0].edges().len(), 2);
+    drop(again.inner.lock());
+}
+
+#[instrumented(prefix = "deep")]
+struct Deep {
+    locks: [Mutex<u32>; 40],
+    last: Mutex<u32>,
+}
+
+/// A thread notes 32 locks at once; the others are counted, and the order of those that are noted stays known.
+#[test]
+fn of_more_locks_than_are_noted_the_others_are_counted() {
+    follow();
+    let deep = Deep {
+        locks: std::array::from_fn(|_| Mutex::new(0)),
+        last: Mutex::new(0),
+    };
+    let before = registry::snapshot().order().unlisted();
+    let held: Vec<_> = deep.locks.iter().map(|lock| lock.lock()).collect();
+    drop(deep.last.lock());
+    drop(held);
+    let order = registry::snapshot().order().clone();
+    // Eight of the array, and the last one.
+    assert_eq!(order.unlisted() - before, 9);
+    let is_it = |edge: &&order::OrderEdge| edge.wanted().lock() == "deep::Deep::last";
+    let edge = order.edges().iter().find(is_it).unwrap();
+    assert_eq!(edge.held().lock(), "deep::Deep::locks");
+    assert!(findings("deep::").is_empty());
 }
 
 #[instrumented(prefix = "data")]

@@ -45,6 +45,7 @@ accepted! {
     guard_across_await_async_locks: "ui/pass/guard_across_await/async_locks.rs";
     guard_across_await: "ui/pass/guard_across_await/silent.rs";
     guard_across_call: "ui/pass/guard_across_call/silent.rs";
+    handles: "ui/pass/handles/silent.rs";
     lock_of_atomic: "ui/pass/lock_of_atomic/silent.rs";
     nested_lock: "ui/pass/nested_lock/silent.rs";
     rank_order: "ui/pass/rank_order/silent.rs";

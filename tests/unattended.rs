@@ -30,6 +30,8 @@ fn child(name: &str, value: &str, folder: &TempDir) -> Command {
         .current_dir(folder.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    #[cfg(unix)]
+    unix::heeds_signals(&mut command);
     command
 }
 
@@ -272,7 +274,20 @@ fn the_intervals_of_a_program_that_ends_add_up_to_everything() {
 #[cfg(unix)]
 mod unix {
     use super::*;
-    use std::os::unix::process::ExitStatusExt as _;
+    use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+
+    /// Has the child end by a signal as usual, also where this test runs with one ignored, as under `nohup`.
+    pub(super) fn heeds_signals(command: &mut Command) {
+        let heed = || {
+            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
+                // SAFETY: may be called between `fork` and `exec`; nothing is handled by us.
+                unsafe { libc::signal(signal, libc::SIG_DFL) };
+            }
+            Ok(())
+        };
+        // SAFETY: what it calls may be called there.
+        unsafe { command.pre_exec(heed) };
+    }
 
     #[test]
     #[ignore = "a child"]

@@ -6,7 +6,7 @@ use crate::processor::Processor;
 use instrumented_lock_benches::case::{Case, Run};
 use instrumented_lock_benches::measure::{alone, median};
 use instrumented_lock_benches::subject::{
-    BARE, EXACT, FLOORS, Mode, OURS, PEERS, Subject, TWO_READS,
+    BARE, EXACT, FLOORS, IN_ORDER, Mode, OURS, PEERS, Subject, TWO_READS,
 };
 
 const PAIRS: u64 = 10_000;
@@ -20,7 +20,7 @@ pub(crate) fn show(output: &mut Output) {
         (Case::Mutex, "Mutex", Bars::Pair),
         (Case::Read, "RwLock, read", Bars::Pair),
         (Case::Write, "RwLock, write", Bars::Pair),
-        (Case::Nested, "two nested Mutexes", Bars::None),
+        (Case::Nested, "two nested Mutexes", Bars::Nested),
     ];
     for (case, name, judged) in cases {
         table(output, case, name, judged, PEERS);
@@ -52,6 +52,8 @@ enum Bars {
     None,
     /// A pair of lock and unlock.
     Pair,
+    /// Two of them, one inside the other.
+    Nested,
     /// A lock that lives for one pair.
     Life,
 }
@@ -86,7 +88,7 @@ fn present(figures: impl Iterator<Item = f64>) -> Vec<f64> {
 }
 
 fn table(output: &mut Output, case: Case, name: &str, judged: Bars, peers: &[Subject]) {
-    let subjects = FLOORS.into_iter().chain(OURS);
+    let subjects = FLOORS.into_iter().chain(OURS).chain([IN_ORDER]);
     let samples = |subject: Subject| Samples {
         subject,
         run: subject.build(case, 1),
@@ -117,6 +119,11 @@ fn table(output: &mut Output, case: Case, name: &str, judged: Bars, peers: &[Sub
         let of_theirs = [of(EXACT), floor].map(|it| adds(it) / adds(samples));
         let what = format!("{name}, {}", samples.subject.title());
         let bar = match judged {
+            Bars::Pair | Bars::Nested if samples.subject.name == IN_ORDER.name => {
+                let bar = if judged == Bars::Pair { 1.03 } else { 1.15 };
+                let unfollowed = format!(" × {}", EXACT.name);
+                output.at_most(what, samples.to(of(EXACT)), bar, &unfollowed)
+            }
             Bars::Pair => bar_of_pair(
                 output,
                 &what,
@@ -127,7 +134,7 @@ fn table(output: &mut Output, case: Case, name: &str, judged: Bars, peers: &[Sub
             Bars::Life if samples.subject.name == EXACT.name => {
                 output.at_most(what, to_floor, 2.5, " × floor")
             }
-            Bars::Life | Bars::None => String::new(),
+            Bars::Nested | Bars::Life | Bars::None => String::new(),
         };
         table.row([
             samples.subject.title(),
@@ -166,6 +173,6 @@ fn bar_of_pair(
             let (bar, processor) = Processor::of_this_machine().everything_to_floor();
             output.at_most(what, to_floor, bar, &format!(" × floor, {processor},"))
         }
-        (None, _) => String::new(),
+        (None | Some(Mode::InOrder), _) => String::new(),
     }
 }

@@ -1,16 +1,17 @@
 //! What has to happen in a process of its own: the binary runs itself, and the child prints figures.
 
-use crate::{first, many, memory, snapshots};
+use crate::{first, many, memory, order, snapshots};
 use std::process::{Command, ExitCode};
 
 /// The argument before the name of what the child does.
 pub(crate) const FLAG: &str = "--child";
 
 /// What a child can do: prints a figure a line.
-const ACTS: [(&str, fn()); 5] = [
+const ACTS: [(&str, fn()); 6] = [
     ("first", first::act),
     ("many", many::act),
     ("memory", memory::act),
+    ("order", order::act),
     ("snapshots", snapshots::act),
     ("load", snapshots::act_under_load),
 ];

@@ -9,21 +9,23 @@ const FIGURES: &str = include_str!("../instructions.txt");
 /// As the file has it and as the table has it; the bars of the first kinds.
 type Mode = (&'static str, &'static str, &'static [f64]);
 
-const MODES: [Mode; 6] = [
+const MODES: [Mode; 7] = [
     ("bare", "bare parking_lot", &[]),
     ("compiled-out", "compiled out", &[]),
     ("off", "off at run time", &[40.0, 50.0, 40.0]),
     ("sampled", "1 hold in 64 timed", &[110.0; 3]),
     ("without-sites", "exact, no call sites", &[]),
     ("exact", "exact, everything", &[115.0, 130.0, 115.0]),
+    ("in-order", "exact, order followed", &[]),
 ];
 
 /// As the file has it and as the table has it. The last two are of a raw lock that is told when to
 /// be taken, bare and instrumented.
-const KINDS: [(&str, &str); 5] = [
+const KINDS: [(&str, &str); 6] = [
     ("mutex", "Mutex"),
     ("read", "read"),
     ("write", "write"),
+    ("nested", "two nested"),
     ("waits", "that waits"),
     ("waited-for", "that is waited for"),
 ];

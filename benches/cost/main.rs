@@ -8,6 +8,7 @@ mod first;
 mod instructions;
 mod many;
 mod memory;
+mod order;
 mod output;
 mod processor;
 mod program;
@@ -24,7 +25,7 @@ use std::time::Instant;
 type Show = (&'static str, fn(&mut Output));
 
 /// Every table, in the order in which they are shown.
-const TABLES: [Show; 11] = [
+const TABLES: [Show; 12] = [
     ("instructions", instructions::show),
     ("alone", alone::show),
     ("threads", threads::show),
@@ -34,6 +35,7 @@ const TABLES: [Show; 11] = [
     ("lifecycle", alone::lifecycle),
     ("snapshots", snapshots::show),
     ("memory", memory::show),
+    ("order", order::show),
     ("first", first::show),
     ("accuracy", accuracy::show),
 ];

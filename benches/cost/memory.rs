@@ -45,8 +45,13 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
+/// From now on memory is counted.
+pub(crate) fn begin_to_count() {
+    COUNTS.store(true, Ordering::Relaxed);
+}
+
 /// What stays allocated of what `act` allocates.
-fn growth(act: impl FnOnce()) -> i64 {
+pub(crate) fn growth(act: impl FnOnce()) -> i64 {
     // A thread that has been waited for frees its last bytes a moment later.
     thread::sleep(Duration::from_millis(20));
     let before = BYTES.load(Ordering::Relaxed);
@@ -60,7 +65,7 @@ const LOCKS: usize = 1_000_000;
 
 /// Bytes, in the order in which `show` has them.
 pub(crate) fn act() {
-    COUNTS.store(true, Ordering::Relaxed);
+    begin_to_count();
     // The process's own, and this thread's.
     *Mutex::new(0).lock() += 1;
 

@@ -3,6 +3,7 @@
 use instrumented_lock::drop_in::Mutex;
 use std::sync::Barrier;
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// One class each: they are made on as many lines, which `build.rs` has written.
 static LOCKS: [Mutex<u64>; 1000] = include!(concat!(env!("OUT_DIR"), "/thousand.rs"));
@@ -31,4 +32,24 @@ pub fn activate(classes: usize) {
             });
         }
     });
+}
+
+/// Has each class taken while each of so many before it is held, in the order in which they stand; then the
+/// other way around, once. How long the last pair took of the first, and the one of the second.
+pub fn nest(before: usize) -> [Duration; 2] {
+    let nested = |outer: &Mutex<u64>, inner: &Mutex<u64>| {
+        let start = Instant::now();
+        let _outer = outer.lock();
+        *inner.lock() += 1;
+        start.elapsed()
+    };
+    let mut last = Duration::ZERO;
+    for (i, inner) in LOCKS.iter().enumerate() {
+        for outer in &LOCKS[i.saturating_sub(before)..i] {
+            // Whatever is done once in so many uses is done here.
+            *outer.lock() += 1;
+            last = nested(outer, inner);
+        }
+    }
+    [last, nested(&LOCKS[LOCKS.len() - 1], &LOCKS[0])]
 }

@@ -3,7 +3,7 @@
 
 use crate::case::{Case, Run};
 use crate::locks::{Bare, Ignored, Locks, Nothing, OneRead, Ours, Recorded, Timed};
-use instrumented_lock::{HoldTiming, registry};
+use instrumented_lock::{HoldTiming, order, registry};
 use std::time::Duration;
 
 /// What the instrumented locks record.
@@ -17,6 +17,8 @@ pub enum Mode {
     WithoutSites,
     /// Everything, as it is from the start.
     Exact,
+    /// The same, and the order is followed in which locks are taken.
+    InOrder,
 }
 
 impl Mode {
@@ -33,6 +35,11 @@ impl Mode {
         registry::set_hold_timing(timing);
         registry::set_call_sites(self != Mode::WithoutSites);
         registry::set_enabled(self != Mode::Off);
+        if self == Mode::InOrder {
+            order::follow(order::Reaction::Collect);
+        } else {
+            order::stop();
+        }
     }
 }
 
@@ -66,6 +73,8 @@ pub const SAMPLED: Subject = Subject::ours("1 hold in 64 timed", Mode::Sampled);
 pub const WITHOUT_SITES: Subject = Subject::ours("exact, no call sites", Mode::WithoutSites);
 /// The instrumented locks with all that is on by default.
 pub const EXACT: Subject = Subject::ours("exact, everything", Mode::Exact);
+/// The same while the order of locks is followed.
+pub const IN_ORDER: Subject = Subject::ours("exact, order followed", Mode::InOrder);
 
 /// What everything is compared with.
 pub const FLOORS: [Subject; 5] = [

@@ -9,7 +9,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::format_ident;
 use std::collections::HashSet;
 use syn::ext::IdentExt as _;
-use syn::{Attribute, Error, Fields, Item, Path, Result, Type};
+use syn::{Attribute, Error, Fields, Item, LitStr, Path, Result, Type};
 
 pub(crate) struct Input {
     pub(crate) options: Options,
@@ -34,11 +34,18 @@ pub(crate) struct Field {
     /// Left as it is for the sake of a lock of another library.
     pub(crate) is_foreign: bool,
     pub(crate) rank: Option<u32>,
+    /// Why its locks may be taken in any order among themselves.
+    pub(crate) nested: Option<LitStr>,
     /// On the field and on the item.
     pub(crate) allowed: Rules,
     pub(crate) ty: Type,
     pub(crate) cfgs: Vec<Attribute>,
     pub(crate) locks: Vec<Lock>,
+    /// The locks behind handles of a field that is not marked: they have classes, and their types do not say
+    /// so.
+    pub(crate) handles: Vec<Lock>,
+    /// Item and field: what is below the module path where nothing else is said.
+    pub(crate) path: String,
 }
 
 pub(crate) struct Lock {
@@ -101,6 +108,21 @@ impl Input {
         })
     }
 
+    /// The fields whose types may be aliases of locks or handles, where nothing else is a lock.
+    pub(crate) fn possible(&self) -> Vec<&Field> {
+        let has_lock = self
+            .fields
+            .iter()
+            .any(|field| !field.locks.is_empty() || !field.handles.is_empty() || field.is_foreign);
+        let fields = self.fields.iter().filter(|field| field.reach.is_some());
+        let may_be = |field: &&Field| types::may_be_alias(&mut field.ty.clone());
+        if has_lock {
+            Vec::new()
+        } else {
+            fields.filter(may_be).collect()
+        }
+    }
+
     pub(crate) fn locks(&self) -> impl Iterator<Item = (&Field, &Lock)> {
         self.fields
             .iter()
@@ -110,7 +132,7 @@ impl Input {
 
 impl Field {
     fn read(
-        slot: Slot<'_>,
+        mut slot: Slot<'_>,
         of_item: &Options,
         markers: &mut HashSet<String>,
         strays: &mut Vec<Stray>,
@@ -146,7 +168,8 @@ impl Field {
             Some(Reach::Owned)
         };
         let own = if slot.is_field { &options } else { of_item };
-        let (rank, allowed) = (own.rank(), of_item.allowed().union(own.allowed()));
+        let (rank, nested) = (own.rank(), own.text("nested"));
+        let allowed = of_item.allowed().union(own.allowed());
         let name = match (own.text("name"), of_item.text("prefix")) {
             (Some(name), _) => Name::Whole(name.value()),
             (None, Some(prefix)) => {
@@ -155,6 +178,7 @@ impl Field {
             (None, None) => Name::InModule(slot.path.join("::")),
         };
         let locks = locks(slot.ty, reach, &name, &slot.path, slot.span, markers);
+        let handles = handles(&mut slot, reach, &name, markers);
         let below_item = usize::from(slot.is_field);
         Field {
             name: slot.path[below_item..].join("::"),
@@ -163,11 +187,55 @@ impl Field {
             reach,
             is_foreign,
             rank,
+            nested,
             allowed,
             ty: slot.ty.clone(),
             cfgs: slot.cfgs,
             locks,
+            handles,
+            path: slot.path.join("::"),
         }
+    }
+}
+
+fn handles(
+    slot: &mut Slot<'_>,
+    reach: Option<Reach>,
+    name: &Name,
+    markers: &mut HashSet<String>,
+) -> Vec<Lock> {
+    if reach != Some(Reach::Owned) {
+        return Vec::new();
+    }
+    let (found, count) = types::handles(slot.ty);
+    let lock = |(number, kind)| {
+        let number = (count > 1).then_some(number);
+        lock(kind, number, name, &slot.path.join("_"), slot.span, markers)
+    };
+    found.into_iter().map(lock).collect()
+}
+
+fn lock(
+    kind: &'static str,
+    number: Option<usize>,
+    name: &Name,
+    path: &str,
+    span: Span,
+    markers: &mut HashSet<String>,
+) -> Lock {
+    let (name, mut marker) = match number {
+        None => (name.clone(), format!("__{path}")),
+        Some(number) => (name.numbered(number), format!("__{path}_{number}")),
+    };
+    // A field `pair_0` beside the first lock of a field `pair`.
+    while !markers.insert(marker.clone()) {
+        marker.push('_');
+    }
+    Lock {
+        marker: format_ident!("{marker}", span = span),
+        kind,
+        name,
+        span,
     }
 }
 
@@ -177,6 +245,16 @@ impl Name {
         match self {
             Name::InModule(name) => Name::InModule(format!("{name}.{number}")),
             Name::Whole(name) => Name::Whole(format!("{name}.{number}")),
+        }
+    }
+
+    /// What tells this one apart from the other locks of the field.
+    pub(crate) fn number(&self, field: &Field) -> &str {
+        let is_one = field.locks.len() + field.handles.len() == 1;
+        let name = self.as_str();
+        match name.rfind('.') {
+            Some(at) if !is_one => &name[at..],
+            _ => "",
         }
     }
 
@@ -199,29 +277,10 @@ fn locks(
     if let Some(reach) = reach {
         types::each_lock(ty, reach, &mut |_, kind| kinds.push(kind));
     }
-    let is_one = kinds.len() == 1;
-    let path = path.join("_");
+    let (is_one, path) = (kinds.len() == 1, path.join("_"));
     let lock = |(number, kind)| {
-        let name = if is_one {
-            name.clone()
-        } else {
-            name.numbered(number)
-        };
-        let mut marker = if is_one {
-            format!("__{path}")
-        } else {
-            format!("__{path}_{number}")
-        };
-        // A field `pair_0` beside the first lock of a field `pair`.
-        while !markers.insert(marker.clone()) {
-            marker.push('_');
-        }
-        Lock {
-            marker: format_ident!("{marker}", span = span),
-            kind,
-            name,
-            span,
-        }
+        let number = (!is_one).then_some(number);
+        lock(kind, number, name, &path, span, markers)
     };
     kinds.into_iter().enumerate().map(lock).collect()
 }
@@ -335,7 +394,6 @@ fn wrong_item(item: &Item) -> Error {
         Item::ExternCrate(item) => ("an extern crate", item.extern_token.span),
         Item::ForeignMod(item) => ("a foreign block", item.abi.extern_token.span),
         Item::Macro(item) => ("a macro", syn::spanned::Spanned::span(&item.mac.path)),
-        Item::Mod(item) => ("a module", item.mod_token.span),
         Item::Trait(item) => ("a trait", item.trait_token.span),
         Item::Type(item) => ("a type alias", item.type_token.span),
         Item::Union(item) => ("a union", item.union_token.span),

@@ -17,6 +17,7 @@ pub(crate) enum Place {
     Field,
     Impl,
     Function,
+    Module,
     Statement,
 }
 
@@ -25,7 +26,7 @@ impl Place {
     pub(crate) fn subject(self) -> Subject {
         match self {
             Place::Struct | Place::Enum | Place::Static | Place::Field => Subject::Types,
-            Place::Impl | Place::Function | Place::Statement => Subject::Bodies,
+            Place::Impl | Place::Function | Place::Module | Place::Statement => Subject::Bodies,
         }
     }
 }
@@ -61,7 +62,7 @@ pub(crate) struct Spec {
 }
 
 /// All options there are.
-pub(crate) const OPTIONS: [Spec; 8] = [
+pub(crate) const OPTIONS: [Spec; 9] = [
     Spec {
         key: "name",
         form: Form::Text,
@@ -78,9 +79,21 @@ pub(crate) const OPTIONS: [Spec; 8] = [
         places: &[Place::Static, Place::Field],
     },
     Spec {
+        key: "nested",
+        form: Form::Text,
+        places: &[Place::Static, Place::Field],
+    },
+    Spec {
         key: "crate",
         form: Form::Path,
-        places: &[Place::Struct, Place::Enum, Place::Static, Place::Impl],
+        places: &[
+            Place::Struct,
+            Place::Enum,
+            Place::Static,
+            Place::Impl,
+            Place::Function,
+            Place::Module,
+        ],
     },
     Spec {
         key: "skip",
@@ -102,13 +115,14 @@ pub(crate) const OPTIONS: [Spec; 8] = [
             Place::Field,
             Place::Impl,
             Place::Function,
+            Place::Module,
             Place::Statement,
         ],
     },
     Spec {
         key: "deny",
         form: Form::Rules,
-        places: &[Place::Impl, Place::Function],
+        places: &[Place::Impl, Place::Function, Place::Module],
     },
 ];
 

@@ -1,5 +1,6 @@
 //! `#[instrumented]` on an `impl` or a function: the options, the findings in the bodies, and what
-//! is emitted: the code as it is, without our attributes in it, and the findings.
+//! is emitted: the code as it is, without our attributes in it, the findings, and the places that make
+//! locks.
 
 use crate::attr::{self, Options, Place, StrayPlace};
 use crate::body::{self, Finding, Returned, Settings, Summary};
@@ -7,7 +8,7 @@ use crate::library::Library;
 use crate::lint::{self, Findings};
 use crate::refusal::{self, Facts};
 use crate::rule::{Rule, Rules};
-use crate::{item_attrs, message, types};
+use crate::{item_attrs, message, places, types};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use std::collections::{HashMap, HashSet};
@@ -38,11 +39,15 @@ pub(crate) fn function(
         },
     );
     is_changed |= statements(&mut function.block, &mut errors);
-    let refused = refusal::in_body(&findings, &Library(options.path("crate")));
-    let refused: TokenStream = [errors.tokens(), refused].into_iter().collect();
-    if !refused.is_empty() {
+    let library = Library(options.path("crate"));
+    let found = places::in_function(&function.sig, &mut function.block);
+    is_changed |= found.is_changed;
+    let refused = refusal::in_body(&findings, &library);
+    let places = places::declare(&found.places, &library);
+    let beside: TokenStream = [errors.tokens(), refused, places].into_iter().collect();
+    if !beside.is_empty() {
         // A method has no room for other items beside it, its body has.
-        prepend(&mut function.block, refused);
+        prepend(&mut function.block, beside);
         return function.into_token_stream();
     }
     if is_changed {
@@ -110,6 +115,9 @@ pub(crate) fn implementation(
             is_changed = true;
         }
     }
+    let found = places::in_impl(&mut item);
+    is_changed |= found.is_changed;
+    beside.extend(places::declare(&found.places, &library));
     let errors = errors.tokens();
     let item = if is_changed {
         item.into_token_stream()
@@ -226,7 +234,7 @@ fn locking(
 }
 
 /// Removes attributes of ours that do not belong on the item itself; whether there were any.
-fn strays(attrs: &mut Vec<Attribute>, place: Place, errors: &mut Findings) -> bool {
+pub(crate) fn strays(attrs: &mut Vec<Attribute>, place: Place, errors: &mut Findings) -> bool {
     let ours =
         |attribute: &mut Attribute| attr::is_instrumented(attribute) || attr::is_lock(attribute);
     let strays: Vec<_> = attrs.extract_if(.., ours).collect();

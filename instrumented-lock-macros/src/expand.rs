@@ -2,7 +2,9 @@
 //! classes, and the classes.
 
 use crate::ast::{self, Field, Input, Lock, Name, Slot};
+use crate::derived;
 use crate::library::{Library, fact_name};
+use crate::message;
 use crate::types::{self, Reach};
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -10,14 +12,16 @@ use syn::{Attribute, Item, ItemEnum, ItemStruct, Type, parse_quote_spanned};
 
 pub(crate) fn expand(mut input: Input) -> TokenStream {
     let library = Library(input.options.path("crate"));
+    let derived = derived::expand(&mut input, &library);
     for (slot, field) in ast::slots(&mut input.item).iter_mut().zip(&input.fields) {
         project_field(slot, field, &library);
     }
     let classes = classes(&input, &library);
     let facts = facts(&input, &library);
-    let handled = handled(&input, &library);
+    let (of_handles, checked) = (handles(&input, &library), handled(&input, &library));
+    let possible = possible(&input, &library);
     let item = &input.item;
-    quote!(#item #classes #facts #handled)
+    quote!(#item #classes #facts #of_handles #checked #possible #derived)
 }
 
 fn project_field(slot: &mut Slot<'_>, field: &Field, library: &Library) {
@@ -28,11 +32,13 @@ fn project_field(slot: &mut Slot<'_>, field: &Field, library: &Library) {
         return;
     }
     let mut locks = field.locks.iter();
+    let written = slot.ty.clone();
     types::each_lock(slot.ty, reach, &mut |ty, _| {
         if let Some(Lock { marker, .. }) = locks.next() {
             *ty = project(ty, &marker.to_token_stream(), library);
         }
     });
+    types::mirror_initialiser(written, slot.ty);
     // Clippy would count the projection on top of what the user wrote.
     let span = Span::mixed_site();
     slot.attrs
@@ -79,18 +85,95 @@ fn declaration(field: &Field, lock: &Lock, library: &Library) -> TokenStream {
     // `::core` means the crate in our edition, not in every user's.
     let ours = Span::mixed_site().located_at(*span);
     let rank = rank(field, ours);
-    let name = match name {
-        Name::InModule(name) => {
-            let name = format!("::{name}");
-            quote_spanned!(ours=> ::core::concat!(::core::module_path!(), #name))
-        }
+    let nested = field.nested.iter();
+    let in_module = |name: &str| {
+        let name = format!("::{name}");
+        quote_spanned!(ours=> ::core::concat!(::core::module_path!(), #name))
+    };
+    let written = match name {
+        Name::InModule(name) => in_module(name),
         Name::Whole(name) => quote_spanned!(*span=> #name),
+    };
+    let kind = quote_spanned!(*span=> #library::__private::LockKind::#kind);
+    // An alias may be one of a handle, which keeps its type.
+    let is_handle =
+        lock.kind == "Unknown" || !field.locks.iter().any(|own| std::ptr::eq(own, lock));
+    let value = match name {
+        Name::Whole(_) if is_handle => {
+            let number = name.number(field);
+            let path = in_module(&format!("{}{number}", field.path));
+            quote_spanned!(*span=> of_handle(#written, #kind, #rank, #path))
+        }
+        _ => quote_spanned!(*span=> new(#written, #kind, #rank)),
     };
     quote_spanned! {*span=>
         #(#cfgs)*
-        #marker = {
-            #library::__private::Declaration::new(#name, #library::__private::LockKind::#kind, #rank)
+        #marker = { #library::__private::Declaration::#value #(.nested(#nested))* }
+    }
+}
+
+/// Declares the classes of the locks behind handles, which are those of the places that make them.
+fn handles(input: &Input, library: &Library) -> TokenStream {
+    let fields = input.fields.iter();
+    let handles = fields.flat_map(|field| field.handles.iter().map(move |lock| (field, lock)));
+    let declarations: Vec<_> = handles
+        .map(|(field, lock)| declaration(field, lock, library))
+        .collect();
+    if declarations.is_empty() {
+        return TokenStream::new();
+    }
+    let span = Span::mixed_site();
+    let library = library.at(span);
+    quote_spanned!(span=> #library::__private::declare_handles! { #(#declarations)* })
+}
+
+/// Where nothing is a lock by its name, the compiler has the last word: a type may be an alias.
+fn possible(input: &Input, library: &Library) -> TokenStream {
+    let fields = input.possible();
+    let (Item::Struct(ItemStruct { generics, .. }) | Item::Enum(ItemEnum { generics, .. })) =
+        &input.item
+    else {
+        return TokenStream::new();
+    };
+    // Of a type with parameters it is not known yet, and through a list it cannot be asked.
+    let is_asked = |field: &&Field| types::is_leaf(&mut field.ty.clone());
+    let names = |field: &&Field| names_self(field.ty.to_token_stream());
+    if fields.is_empty()
+        || !generics.params.is_empty()
+        || !fields.iter().all(is_asked)
+        || fields.iter().any(names)
+    {
+        return TokenStream::new();
+    }
+    let ours = Span::mixed_site();
+    let (library, cfgs) = (library.at(ours), cfgs(&input.item));
+    let asked = fields.iter().map(|field| {
+        let (ty, cfgs) = (&field.ty, &field.cfgs);
+        quote_spanned! {ours=>
+            #(#cfgs)*
+            if #library::__private::probe::is_refused(
+                |this: &mut #ty| #library::__private::answer!(*this),
+                #library::__private::probe::Excuse::None,
+            ) {
+                return true;
+            }
         }
+    });
+    let message = message::no_lock(input.options.place);
+    let at = input.ident.span();
+    let inner = ours.located_at(at);
+    let error = quote_spanned!(inner=> ::core::panic!("{}", #message));
+    quote_spanned! {ours=>
+        #(#cfgs)*
+        const _: () = {
+            const fn has_lock() -> bool {
+                #(#asked)*
+                false
+            }
+            if !has_lock() {
+                #error
+            }
+        };
     }
 }
 

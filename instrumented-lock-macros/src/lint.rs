@@ -43,9 +43,9 @@ fn stray_attributes(input: &Input, findings: &mut Findings) {
     }
 }
 
-/// A skipped lock has neither a name nor a rank.
+/// A skipped lock has no name, no rank and no order.
 fn name_and_skip(field: &Field, findings: &mut Findings) {
-    for key in ["name", "rank"] {
+    for key in ["name", "rank", "nested"] {
         if let Some(found) = field.options.key(key)
             && field.options.has("skip")
         {
@@ -101,16 +101,18 @@ fn bad_ranks(input: &Input, findings: &mut Findings) {
 
 /// The annotation does nothing; but it may say that a foreign lock is meant to be there.
 fn no_lock(input: &Input, findings: &mut Findings) {
-    if input.locks().next().is_some() || input.fields.iter().any(|field| field.is_foreign) {
+    let has_lock =
+        |field: &Field| !field.locks.is_empty() || !field.handles.is_empty() || field.is_foreign;
+    if input.fields.iter().any(has_lock) || !input.possible().is_empty() {
         return;
     }
     let place = input.options.place;
-    let behind_handle = |field: &&Field| types::has_shared_lock(&field.ty);
+    let borrowed = |field: &&Field| types::has_shared_lock(&field.ty);
     let mut unmarked = input.fields.iter().filter(|field| field.reach.is_some());
     if place == Place::Static {
         findings.add(&input.fields[0].ty, message::no_lock_in_static());
-    } else if let Some(field) = unmarked.find(behind_handle) {
-        findings.add(&field.ty, message::no_lock_but_shared(place, &field.name));
+    } else if let Some(field) = unmarked.find(borrowed) {
+        findings.add(&field.ty, message::no_lock_but_borrowed(place, &field.name));
     } else if input.fields.iter().any(|field| field.options.has("skip")) {
         findings.add(&input.ident, message::no_lock_but_skipped(place));
     } else {

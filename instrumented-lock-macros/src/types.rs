@@ -1,9 +1,9 @@
 //! Finds the locks inside a field's type. Knows types by the last name of their path only: a macro
 //! sees no further, so an alias of a lock has to be marked.
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
-use syn::{GenericArgument, PathArguments, PathSegment, Type, TypePath};
+use syn::{GenericArgument, PathArguments, PathSegment, ReturnType, Type, TypePath};
 
 /// The lock types of the library; also the names of their `LockKind`s.
 pub(crate) const LOCKS: [&str; 7] = [
@@ -73,6 +73,8 @@ const PLAIN: [&str; 19] = [
 pub(crate) enum Reach {
     /// Locks that the field owns.
     Owned,
+    /// Those behind `Arc` and `Rc` too.
+    Handles,
     /// Locks behind handles and aliases too: the field is marked.
     Shared,
 }
@@ -97,11 +99,91 @@ pub(crate) fn each_lock(
     }
 }
 
-/// Whether `ty` has a lock behind a handle, where only a marked field is followed.
+/// Whether `ty` has a lock behind a handle or a reference, where only a marked field is followed.
 pub(crate) fn has_shared_lock(ty: &Type) -> bool {
     let mut found = false;
     each_known(&mut ty.clone(), Reach::Shared, &mut |_, _| found = true);
     found
+}
+
+/// The kinds of the locks behind `Arc` and `Rc`, each with its number among all locks of the field, and how
+/// many these are.
+pub(crate) fn handles(ty: &mut Type) -> (Vec<(usize, &'static str)>, usize) {
+    let mut owned = Vec::new();
+    each_known(ty, Reach::Owned, &mut |ty, _| {
+        owned.push(std::ptr::from_ref(ty));
+    });
+    let (mut found, mut number) = (Vec::new(), 0);
+    each_known(ty, Reach::Handles, &mut |ty, kind| {
+        if !owned.contains(&std::ptr::from_ref(ty)) {
+            found.push((number, kind));
+        }
+        number += 1;
+    });
+    (found, number)
+}
+
+/// In `LazyLock<Mutex<u8>, fn() -> Mutex<u8>>` both are one type, so what has been made of the first is made
+/// of what the function returns.
+pub(crate) fn mirror_initialiser(mut written: Type, ty: &mut Type) {
+    let (Some(written), Some(segment)) = (last_segment(&mut written), last_segment(ty)) else {
+        return;
+    };
+    let before = type_arguments(written);
+    let mut after = type_arguments(segment);
+    if let ([value, Type::FnPtr(function)], [new, Type::FnPtr(mirrored)]) =
+        (&before[..], &mut after[..])
+        && let ReturnType::Type(_, returned) = &function.output
+        && returned.to_token_stream().to_string() == value.to_token_stream().to_string()
+        && let ReturnType::Type(_, mirrored) = &mut mirrored.output
+    {
+        **mirrored = Type::clone(new);
+        return;
+    }
+    for (before, after) in before.into_iter().zip(after) {
+        mirror_initialiser(before.clone(), after);
+    }
+}
+
+/// Whether `ty` may be an alias of a lock, or of a handle of one, as far as its name says.
+pub(crate) fn may_be_alias(ty: &mut Type) -> bool {
+    let leaf = leaf(ty);
+    let is_known = lock_kind(leaf).is_some() || is_plain(leaf);
+    !is_known && matches!(leaf, Type::Path(path) if path.qself.is_none())
+}
+
+/// Whether `ty` is a lock by its name.
+pub(crate) fn is_lock(ty: &Type) -> bool {
+    lock_kind(&mut ty.clone()).is_some()
+}
+
+/// What an `Arc`, an `Rc` or a `Box` points to.
+pub(crate) fn pointed_at(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    let is_pointer = ["Arc", "Rc", "Box"].iter().any(|name| last.ident == name);
+    match &last.arguments {
+        PathArguments::AngleBracketed(arguments) if is_pointer && arguments.args.len() == 1 => {
+            match arguments.args.first() {
+                Some(GenericArgument::Type(ty)) => Some(ty),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether `is_such` for any name or sign in there.
+pub(crate) fn each_token(tokens: TokenStream, is_such: &mut dyn FnMut(&str) -> bool) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => each_token(group.stream(), is_such),
+        other => is_such(&other.to_string()),
+    })
+}
+
+/// Whether `ty` is none of the known containers.
+pub(crate) fn is_leaf(ty: &mut Type) -> bool {
+    !is_container(ty)
 }
 
 /// The spans of the first and the last token, inside the invisible delimiters that a
@@ -157,7 +239,12 @@ fn is_open(ident: &Ident, reach: Reach) -> bool {
     // A guard borrows the data of a lock; a lock in there belongs to another item.
     let is_foreign = name.ends_with("Guard") || name == "PhantomData";
     let is_handle = HANDLES.contains(&name.as_str());
-    !is_foreign && (!is_handle || reach == Reach::Shared)
+    let is_reached = match reach {
+        Reach::Owned => false,
+        Reach::Handles => name != "Weak",
+        Reach::Shared => true,
+    };
+    !is_foreign && (!is_handle || is_reached)
 }
 
 /// The innermost type of known containers: in `Vec<Arc<Table>>` it is `Table`.

@@ -19,7 +19,11 @@ pub struct Declaration {
     pub(crate) name: &'static str,
     pub(crate) kind: LockKind,
     pub(crate) rank: Option<u32>,
+    /// Why its locks may be taken in any order among themselves.
+    pub(crate) nested: Option<&'static str>,
     pub(crate) declared_at: &'static Location<'static>,
+    /// Module, item and field, where the name does not say so.
+    path: Option<&'static str>,
     /// Made by the registry.
     pub(crate) class: OnceLock<&'static LockClass>,
 }
@@ -33,9 +37,44 @@ impl Declaration {
             name,
             kind,
             rank,
+            nested: None,
             declared_at: Location::caller(),
+            path: None,
             class: OnceLock::new(),
         }
+    }
+
+    /// As [`LockClass::allow_nesting`], from the start.
+    #[must_use]
+    pub const fn nested(mut self, reason: &'static str) -> Self {
+        self.nested = Some(reason);
+        self
+    }
+
+    /// The same of a lock behind a handle, whose type says nothing of its class: it is found by `path`, which
+    /// is what those call it that make it.
+    #[track_caller]
+    #[must_use]
+    pub const fn of_handle(
+        name: &'static str,
+        kind: LockKind,
+        rank: Option<u32>,
+        path: &'static str,
+    ) -> Self {
+        Declaration {
+            name,
+            kind,
+            rank,
+            nested: None,
+            declared_at: Location::caller(),
+            path: Some(path),
+            class: OnceLock::new(),
+        }
+    }
+
+    /// Module, item and field.
+    pub(crate) fn path(&self) -> &'static str {
+        self.path.unwrap_or(self.name)
     }
 }
 
@@ -189,16 +228,18 @@ impl LockClass {
     }
 
     /// Its locks may be taken while others of this class are held, in any order: see
-    /// [`order`](crate::order). Says why that cannot be a deadlock; the first reason stays.
+    /// [`order`](crate::order). Says why that cannot be a deadlock; the first reason stays. On an annotated
+    /// field `#[lock(nested = "...")]` says the same.
     ///
     /// ```
-    /// use instrumented_lock::{instrumented, registry, Mutex};
+    /// use instrumented_lock::{registry, Mutex};
     ///
-    /// #[instrumented(prefix = "tree")]
     /// struct Node { children: Mutex<Vec<Node>> }
     ///
+    /// # let name = "tree nodes";
+    /// let root = Node { children: Mutex::named(name, Vec::new()) };
     /// for class in registry::classes() {
-    ///     if class.name() == "tree::Node::children" {
+    ///     if class.name() == name {
     ///         class.allow_nesting("parents are locked before their children");
     ///     }
     /// }
@@ -303,7 +344,8 @@ impl State {
         self.0 == IN_ORDER
     }
 
-    /// Whether all there is to find out is that lines are not told apart.
+    /// The same where lines are not told apart.
+    #[inline(always)]
     pub(crate) fn is_exact_without_lines(self) -> bool {
         self.0 == WITHOUT_LINES
     }
@@ -311,7 +353,7 @@ impl State {
     /// Whether some holds are passed over and only counted, and lines are told apart.
     #[inline(always)]
     pub(crate) fn may_pass_over(self) -> bool {
-        (OTHERWISE + 1..=OTHERWISE + SHIFT).contains(&self.0)
+        (OTHERWISE + 1..IN_ORDER).contains(&self.0)
     }
 
     /// Whether the next hold is passed over and only counted, where that is easily said and lines are told
@@ -408,11 +450,37 @@ pub trait Instrumentable<C> {
     type Lock: ?Sized;
 }
 
+/// A handle keeps its type, whatever alias it has: its lock is found by the place that makes it.
+#[diagnostic::do_not_recommend]
+impl<C, L: ?Sized + Instrumentable<C>> Instrumentable<C> for std::sync::Arc<L> {
+    type Lock = std::sync::Arc<L>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<C, L: ?Sized + Instrumentable<C>> Instrumentable<C> for std::rc::Rc<L> {
+    type Lock = std::rc::Rc<L>;
+}
+
 /// What an item declares, as `inventory` collects it at link time.
 #[derive(Debug)]
 pub struct Declarations(pub &'static [&'static Declaration]);
 
 inventory::collect!(Declarations);
+
+/// The same of locks behind handles. Not listed before they are used, for nobody knows whether what makes them
+/// is annotated too.
+#[derive(Debug)]
+pub struct Handles(pub &'static [&'static Declaration]);
+
+inventory::collect!(Handles);
+
+/// All that is declared.
+pub(crate) fn declarations() -> impl Iterator<Item = &'static Declaration> {
+    let listed = inventory::iter::<Declarations>.into_iter();
+    let handles = inventory::iter::<Handles>.into_iter();
+    let listed = listed.flat_map(|declarations| declarations.0);
+    listed.chain(handles.flat_map(|handles| handles.0)).copied()
+}
 
 #[cfg(all(test, feature = "stats"))]
 mod tests {

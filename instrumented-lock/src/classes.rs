@@ -2,15 +2,17 @@
 //!
 //! Declarations come from `inventory` at link time, so declared classes are listed before their first
 //! use. The first use of a lock also makes its class, because a linked crate that nobody names can
-//! lose its link-time registrations. Locks that nobody annotated have one by their creation site.
+//! lose its link-time registrations. Locks that nobody annotated have one by their creation site: that of the
+//! field they become, where the code that makes them is annotated.
 //!
 //! Nothing here runs while a lock of the user's is taken, except at the first use of an inner lock.
 
 use crate::brief::{self, Inside};
-use crate::class::{Declaration, Declarations, LockClass};
+use crate::class::{self, Declaration, Declarations, LockClass};
 use crate::clock;
 use crate::fork::{self, Hooks, Whose};
 use crate::lock_kind::LockKind;
+use crate::place::{self, Place};
 use crate::stats::{is_nobodys, without_machine};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
@@ -81,15 +83,19 @@ impl Table {
     fn of_declaration(&mut self, declaration: &Declaration) -> &'static LockClass {
         declaration.class.get_or_init(|| {
             // A library may be loaded after its name was used.
-            if let Some(class) = self.names.get(declaration.name) {
-                return class;
+            let known = self.names.get(declaration.name).copied();
+            let class = known.unwrap_or_else(|| {
+                self.enrol(LockClass::new(
+                    declaration.name,
+                    declaration.kind,
+                    declaration.declared_at,
+                    declaration.rank,
+                ))
+            });
+            if let Some(reason) = declaration.nested {
+                class.allow_nesting(reason);
             }
-            self.enrol(LockClass::new(
-                declaration.name,
-                declaration.kind,
-                declaration.declared_at,
-                declaration.rank,
-            ))
+            class
         })
     }
 
@@ -102,8 +108,7 @@ impl Table {
         if let Some(class) = self.names.get(name) {
             return class;
         }
-        let declarations = inventory::iter::<Declarations>.into_iter();
-        let mut declarations = declarations.flat_map(|declarations| declarations.0);
+        let mut declarations = class::declarations();
         if let Some(declaration) = declarations.find(|declaration| declaration.name == name) {
             return self.of_declaration(declaration);
         }
@@ -137,6 +142,9 @@ impl Table {
         location: &'static Location<'static>,
         kind: LockKind,
     ) -> &'static LockClass {
+        if let Some(place) = place::declared(location) {
+            return self.of_place(&place, kind, location);
+        }
         let find = |name: &str| self.classes.iter().find(|class| class.name() == name);
         let file = without_machine(location.file());
         let mut name = location.to_string();
@@ -154,6 +162,25 @@ impl Table {
         }
         let name = Box::leak(name.into_boxed_str());
         self.enrol(LockClass::new(name, kind, location, None))
+    }
+
+    /// The class of the field that the locks of a place become.
+    fn of_place(
+        &mut self,
+        place: &Place,
+        kind: LockKind,
+        location: &'static Location<'static>,
+    ) -> &'static LockClass {
+        if let Some(declaration) = place.declaration() {
+            return self.of_declaration(declaration);
+        }
+        let name = place.name();
+        let class = self.of_name(&name, kind, location);
+        if class.kind() == kind || class.kind() == LockKind::Unknown {
+            return class;
+        }
+        // Two variables of one function have one name, and are locks of different kinds.
+        self.of_name(&format!("{name} ({kind})"), kind, location)
     }
 
     fn enrol_declarations(&mut self) {

@@ -119,6 +119,7 @@
 //! | feature | |
 //! |---|---|
 //! | `serde` | `Serialize` and `Deserialize` for snapshots (as JSON: see [`Snapshot`]) and locks |
+//! | `tracing` | what the [`watch`] sees and findings about the [`order`] of locks are events of the crate `tracing` |
 //! | `arc_lock` | `lock_arc`, `read_arc` and so on: guards that own a handle to their lock |
 //! | `send_guard` | guards may be sent to other threads |
 //! | `deadlock_detection` | `parking_lot`'s, with its module `deadlock`; not together with `send_guard` |
@@ -161,6 +162,7 @@ mod mutex;
 mod nesting;
 mod notes;
 pub mod order;
+mod place;
 pub mod raw;
 mod recursive_rwlock;
 pub mod registry;
@@ -228,3 +230,8 @@ pub use statistic::Statistic;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// So is that of the page about names.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/names.md")]
+struct Names;

@@ -50,8 +50,8 @@
 //! [`RecursiveRwLock`](crate::RecursiveRwLock).
 //!
 //! Locks of one class are compared by their addresses: always upwards, or always downwards, is an order. Where
-//! another one is kept (parents before children), say so with
-//! [`LockClass::allow_nesting`](crate::LockClass::allow_nesting).
+//! another one is kept (parents before children), say so: `#[lock(nested = "parents come first")]` on the
+//! field, or [`LockClass::allow_nesting`](crate::LockClass::allow_nesting).
 //!
 //! # When
 //!

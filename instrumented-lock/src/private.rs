@@ -2,8 +2,13 @@
 
 pub use crate::__answer as answer;
 pub use crate::__declare_classes as declare_classes;
-pub use crate::class::{Declaration, Declarations, DeclaredClass, Instrumentable, Unclassed};
+pub use crate::__declare_handles as declare_handles;
+pub use crate::__declare_places as declare_places;
+pub use crate::class::{
+    Declaration, Declarations, DeclaredClass, Handles, Instrumentable, Unclassed,
+};
 pub use crate::lock_kind::LockKind;
+pub use crate::place::{Place, Places};
 pub use inventory;
 
 #[path = "probe.rs"]
@@ -72,6 +77,56 @@ macro_rules! __declare_classes {
             impl $crate::__private::DeclaredClass for $marker {}
         )*
     };
+}
+
+/// Declares the classes of the locks behind handles of one item, whose types say nothing of them.
+#[cfg(feature = "stats")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __declare_handles {
+    ($($(#[$cfg:meta])* $name:ident = { $($declaration:tt)* })*) => {
+        #[allow(non_upper_case_globals)]
+        const _: () = {
+            $(
+                $(#[$cfg])*
+                static $name: $crate::__private::Declaration = $($declaration)*;
+            )*
+            $crate::__private::inventory::submit! {
+                $crate::__private::Handles(&[$($(#[$cfg])* &$name),*])
+            }
+        };
+    };
+}
+
+/// With the feature `stats` off there is nothing to declare.
+#[cfg(not(feature = "stats"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __declare_handles {
+    ($($ignored:tt)*) => {};
+}
+
+/// Declares the places that make locks in one `impl`, function or module.
+#[cfg(feature = "stats")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __declare_places {
+    ($({ $($place:tt)* })*) => {
+        const _: () = {
+            static PLACES: &[$crate::__private::Place] = &[$($($place)*),*];
+            $crate::__private::inventory::submit! {
+                $crate::__private::Places(PLACES)
+            }
+        };
+    };
+}
+
+/// With the feature `stats` off no lock asks for its place.
+#[cfg(not(feature = "stats"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __declare_places {
+    ($($ignored:tt)*) => {};
 }
 
 #[doc(hidden)]

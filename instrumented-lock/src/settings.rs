@@ -280,7 +280,9 @@ pub enum Reaction {
     /// [`assert_clean!`](crate::order::assert_clean).
     #[default]
     Collect,
-    /// It is kept, and said on standard error.
+    /// It is kept, and said on standard error; with the feature `tracing`, where the program has set a
+    /// subscriber, by an event: target `instrumented_lock::order`, level `WARN`, fields `kind`, `locks`,
+    /// `edges` (their number) and `finding`.
     Log,
     /// It is kept, and the thread panics before it asks for the lock: for tests. A thread that panics
     /// already says it on standard error.

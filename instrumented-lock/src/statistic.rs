@@ -52,11 +52,9 @@ impl Statistic {
         let ns = duration.as_secs().checked_mul(1_000_000_000);
         let ns = ns.and_then(|ns| ns.checked_add(u64::from(duration.subsec_nanos())));
         let stats = self.stats().unwrap_or_else(|| self.make());
-        stats::here(|thread| {
-            let room = thread.room_for_one();
-            room.page
-                .publish(&duration_entry(stats, ns.unwrap_or(u64::MAX)));
-        });
+        let room = stats::this_thread().room_for_one();
+        room.page
+            .publish(&duration_entry(stats, ns.unwrap_or(u64::MAX)));
     }
 
     #[inline]

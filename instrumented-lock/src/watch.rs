@@ -14,6 +14,16 @@
 //! length. [Deadlocks](crate::deadlock) are said when they are found. On standard error, or to
 //! [a function](start_with). Without any code: `INSTRUMENTED_LOCK=watch=1s`.
 //!
+//! With the feature `tracing` they are events of the crate of that name, with the target
+//! `instrumented_lock::watch`; on standard error still, as long as the program has set no subscriber.
+//!
+//! | event | level | fields |
+//! |---|---|---|
+//! | a hold or wait beyond its limit | `WARN` | `lock`, `state` (`holding` or `waiting`), `mode`, `location`, `thread`, `age_seconds`, `waiting_threads` (their number) |
+//! | the same when it is over | `INFO` | the same |
+//! | a deadlock, for each of its threads | `ERROR` | `thread`, `lock`, `mode`, `location`, `waiting_seconds`, `holder`, `held_mode`, `held_at` |
+//! | what was too much at once | `WARN` | `left_out` |
+//!
 //! # Cost
 //!
 //! Each look reads the log of every thread, and nothing of any class: how many classes there are does not
@@ -187,16 +197,74 @@ impl fmt::Display for Report {
 /// How often watching has begun or ended: whoever watches for an older time stops.
 static ERA: AtomicU32 = AtomicU32::new(0);
 
-/// Begins to look, in place of whoever did so before; says what it sees on standard error.
+/// Begins to look, in place of whoever did so before; says what it sees on standard error, or with the feature
+/// `tracing` as [events](self).
 ///
 /// # Errors
 ///
 /// Where no thread can be made.
 pub fn start(limits: Limits) -> io::Result<()> {
     start_with(limits, |report| {
+        #[cfg(feature = "tracing")]
+        if tracing::dispatcher::has_been_set() {
+            return emit(report);
+        }
         // Nothing is to be done where it cannot be written.
         let _ = io::stderr().write_all(format!("instrumented-lock: {report}\n").as_bytes());
     })
+}
+
+/// A report as events.
+#[cfg(feature = "tracing")]
+fn emit(report: &Report) {
+    const TARGET: &str = "instrumented_lock::watch";
+    let seconds = |time: Duration| time.as_secs_f64();
+    match report {
+        Report::Long(long) => {
+            let is_hold = long.state == InFlightState::Holding;
+            let state = if is_hold { "holding" } else { "waiting" };
+            macro_rules! emit {
+                ($level:ident, $message:literal) => {
+                    tracing::$level!(
+                        target: TARGET,
+                        lock = long.lock(),
+                        state,
+                        mode = %long.mode,
+                        location = %long.location,
+                        thread = long.thread(),
+                        age_seconds = seconds(long.age),
+                        waiting_threads = long.waiting.len(),
+                        $message,
+                    )
+                };
+            }
+            match (is_hold, long.is_over) {
+                (true, false) => emit!(warn, "a lock is held for long"),
+                (true, true) => emit!(info, "a lock is no longer held"),
+                (false, false) => emit!(warn, "a lock is waited for for long"),
+                (false, true) => emit!(info, "a lock is no longer waited for"),
+            }
+        }
+        Report::Deadlock(deadlock) => {
+            for stuck in deadlock.threads() {
+                tracing::error!(
+                    target: TARGET,
+                    thread = stuck.thread(),
+                    lock = stuck.lock(),
+                    mode = %stuck.mode(),
+                    location = %stuck.location(),
+                    waiting_seconds = seconds(stuck.waiting()),
+                    holder = stuck.holder(),
+                    held_mode = %stuck.held(),
+                    held_at = %stuck.held_at(),
+                    "threads wait for each other",
+                );
+            }
+        }
+        &Report::LeftOut(left_out) => {
+            tracing::warn!(target: TARGET, left_out, "more reports at the same time");
+        }
+    }
 }
 
 /// Begins to look, in place of whoever did so before; calls `say` with what it sees, on a thread of its own.

@@ -460,3 +460,27 @@ fn a_forgotten_guard_stays_in_flight() {
     std::mem::forget(now(m.lock()));
     assert_eq!(figures("tokio forgotten").write().holding().count(), 1);
 }
+
+/// A task is no thread: what it holds is not held by whoever happens to run it.
+#[test]
+fn the_order_in_which_tasks_take_locks_is_not_that_of_threads() {
+    instrumented_lock::order::follow(instrumented_lock::order::Reaction::Collect);
+    let locks = [
+        Mutex::named("tokio order a", 0),
+        Mutex::named("tokio order b", 0),
+    ];
+    for (one, other) in [(0, 1), (1, 0)] {
+        let held = now(locks[one].lock());
+        drop(now(locks[other].lock()));
+        // Nor is a lock of threads taken under one of tasks.
+        drop(registry::snapshot());
+        drop(held);
+    }
+    let order = registry::snapshot().order().clone();
+    let is_here = |edge: &instrumented_lock::order::OrderEdge| {
+        [edge.held(), edge.wanted()]
+            .iter()
+            .any(|end| end.lock().starts_with("tokio order"))
+    };
+    assert!(!order.edges().iter().any(is_here));
+}

@@ -9,12 +9,11 @@ pub(crate) fn wrong_item(what: &str) -> String {
     let advice = match what {
         "a const" => ": every use of a const is a new lock, write `static`",
         "a type alias" => ": mark the fields of this type with `#[lock]`",
-        "a module" => ": put it on the items in there",
         _ => "",
     };
     format!(
-        "`#[instrumented]` goes on a struct, an enum, a static, an impl or a function, not on \
-         {what}{advice}"
+        "`#[instrumented]` goes on a struct, an enum, a static, an impl, a function or a module, not \
+         on {what}{advice}"
     )
 }
 
@@ -27,7 +26,7 @@ pub(crate) fn stray(place: StrayPlace) -> String {
         StrayPlace::LockOnItem(Place::Static) => {
             "`#[lock]` goes on a field, write the options of a static in `#[instrumented(...)]`"
         }
-        StrayPlace::LockOnItem(Place::Impl | Place::Function) => {
+        StrayPlace::LockOnItem(Place::Impl | Place::Function | Place::Module) => {
             "`#[lock]` goes on a statement or a field, write `#[instrumented(...)]` here"
         }
         StrayPlace::LockOnItem(_) => {
@@ -54,10 +53,10 @@ pub(crate) fn no_lock(place: Place) -> String {
     )
 }
 
-pub(crate) fn no_lock_but_shared(place: Place, field: &str) -> String {
+pub(crate) fn no_lock_but_borrowed(place: Place, field: &str) -> String {
     format!(
-        "no lock in this {}: the one in `{field}` is behind a shared handle, mark the field with \
-         `#[lock]` to have `#[instrumented]` measure it",
+        "no lock in this {}: the one in `{field}` is borrowed, so annotate what owns it, or mark the \
+         field with `#[lock]` to have a class of its own",
         place.noun(),
     )
 }

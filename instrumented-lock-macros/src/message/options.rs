@@ -25,11 +25,19 @@ pub(crate) fn unknown_option(key: &str, place: Place) -> String {
 
 pub(crate) fn misplaced_option(key: &str, place: Place) -> String {
     match (key, place) {
-        ("name" | "prefix" | "rank" | "skip", Place::Impl | Place::Function | Place::Statement) => {
+        (
+            "name" | "nested" | "prefix" | "rank" | "skip",
+            Place::Impl | Place::Function | Place::Module | Place::Statement,
+        ) => {
             format!("`{key}` goes on the lock, not on {}", place.with_article())
         }
         ("rank", _) => format!(
             "`rank` goes on one lock, not on a whole {}: write `#[lock(rank = 10)]` on the field",
+            place.noun(),
+        ),
+        ("nested", _) => format!(
+            "`nested` goes on one lock, not on a whole {}: write `#[lock(nested = \"...\")]` on the \
+             field, with the reason why its locks may be nested",
             place.noun(),
         ),
         ("locks", _) => "`locks` goes on a method, write `#[instrumented(locks)]` there".to_owned(),
@@ -40,7 +48,7 @@ pub(crate) fn misplaced_option(key: &str, place: Place) -> String {
         ("deny", _) => {
             "`deny` goes on an impl or a function: what looks at types is on anyway".to_owned()
         }
-        ("crate", Place::Function | Place::Statement) => {
+        ("crate", Place::Statement) => {
             "`crate` is of no use here: no path to the library is written".to_owned()
         }
         ("name", _) => format!(
@@ -67,6 +75,12 @@ pub(crate) fn repeated_option(key: &str, place: Place) -> String {
 }
 
 pub(crate) fn ill_typed_option(key: &str, form: Form, place: Place) -> String {
+    if key == "nested" {
+        return format!(
+            "`nested` takes the reason why its locks may be nested, write `{}`",
+            example(key, place)
+        );
+    }
     let takes = match form {
         Form::Text => "a string literal",
         Form::Path => "a path",

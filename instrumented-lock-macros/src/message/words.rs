@@ -18,6 +18,7 @@ impl Place {
             Place::Static => "a static",
             Place::Field => "a field",
             Place::Function => "a function",
+            Place::Module => "a module",
             Place::Statement => "a statement",
         }
     }
@@ -30,6 +31,7 @@ impl Place {
             Place::Field => "field",
             Place::Impl => "impl",
             Place::Function => "function",
+            Place::Module => "module",
             Place::Statement => "statement",
         }
     }

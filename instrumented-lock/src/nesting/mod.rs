@@ -188,19 +188,47 @@ const KNOWN: usize = 64;
 /// How often an edge has been seen until that is told.
 const OFTEN: u32 = 64;
 
-/// An edge that the thread knows, and how often it has been seen since that was told.
-#[derive(Clone, Copy)]
+/// An edge that the thread knows, and how often it has been seen since that was told. With no ends it is none.
 struct Known {
-    held: End,
-    wanted: End,
-    edge: u32,
-    count: u32,
+    held: Cell<End>,
+    wanted: Cell<End>,
+    edge: Cell<u32>,
+    count: Cell<u32>,
+}
+
+impl Known {
+    const fn none() -> Self {
+        Known {
+            held: Cell::new(0),
+            wanted: Cell::new(0),
+            edge: Cell::new(0),
+            count: Cell::new(0),
+        }
+    }
+
+    fn set(&self, held: End, wanted: End, edge: u32) {
+        self.held.set(held);
+        self.wanted.set(wanted);
+        self.edge.set(edge);
+        self.count.set(0);
+    }
+
+    /// Counts the edge, if it is this and need not be told yet.
+    #[inline(always)]
+    fn counts(&self, held: End, wanted: End) -> bool {
+        let count = self.count.get();
+        let is_it = self.held.get() == held && self.wanted.get() == wanted && count < OFTEN;
+        if is_it {
+            self.count.set(count + 1);
+        }
+        is_it
+    }
 }
 
 thread_local! {
     // Without a destructor, so that it stays readable while the thread is being torn down.
     static ERA_HERE: Cell<u32> = const { Cell::new(0) };
-    static KNOWN_HERE: [Cell<Option<Known>>; KNOWN] = const { [const { Cell::new(None) }; KNOWN] };
+    static KNOWN_HERE: [Known; KNOWN] = const { [const { Known::none() }; KNOWN] };
 }
 
 /// What a lock is about to be acquired for, or has been.
@@ -214,6 +242,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
+    #[inline(always)]
     fn end(&self) -> End {
         stats::hold(&self.class.stats, self.activity)
     }
@@ -241,7 +270,7 @@ fn begin_to_note(thread: &Thread) -> Option<&'static HeldLocks> {
 #[inline]
 pub(crate) fn is_about_to_acquire(thread: &Thread, request: &Request) {
     let Some(held) = held(thread) else { return };
-    if !held.is_empty() {
+    if held.depth() > 0 {
         is_about_to_nest(thread, held, request);
     } else if IS_SHORT.load(Ordering::Relaxed) {
         make_room();
@@ -267,6 +296,14 @@ fn make_room() {
     IS_SHORT.store(false, Ordering::Relaxed);
 }
 
+/// Whether the thread, which holds one lock, knows the edge from there to another one that it asks for: then
+/// that is counted, and there is nothing to learn.
+#[inline(always)]
+pub(crate) fn knows_edge(held: &HeldLocks, request: &Request) -> bool {
+    let only = held.first().filter(|(lock, _)| *lock != request.lock);
+    only.is_some_and(|(lock, record)| is_known(ends(lock, record, request)))
+}
+
 #[inline(never)]
 fn is_about_to_nest(thread: &Thread, held: &HeldLocks, request: &Request) {
     for (lock, record) in held.iter() {
@@ -274,27 +311,31 @@ fn is_about_to_nest(thread: &Thread, held: &HeldLocks, request: &Request) {
         if lock == request.lock {
             continue;
         }
-        let mut wanted = request.end();
-        let held = end_of(record);
-        if class_of(held) == class_of(wanted) && request.lock < lock {
-            wanted |= DOWNWARDS;
-        }
-        let known = KNOWN_HERE.with(|known| {
-            let place = &known[place_of(held, wanted)];
-            let it = place.get()?;
-            let is_it = (it.held, it.wanted) == (held, wanted) && it.count < OFTEN;
-            if is_it {
-                let count = it.count + 1;
-                place.set(Some(Known { count, ..it }));
-            }
-            is_it.then_some(())
-        });
-        if known.is_none() || ERA_HERE.get() != ERA.load(Ordering::Relaxed) {
-            learn(thread, record, (held, wanted), request);
+        let ends = ends(lock, record, request);
+        if !is_known(ends) {
+            learn(thread, record, ends, request);
         }
     }
 }
 
+/// Those of the edge from a lock that is held to the one that is asked for.
+#[inline(always)]
+fn ends(lock: usize, record: &Record, request: &Request) -> (End, End) {
+    let (held, mut wanted) = (end_of(record), request.end());
+    if class_of(held) == class_of(wanted) && request.lock < lock {
+        wanted |= DOWNWARDS;
+    }
+    (held, wanted)
+}
+
+/// Whether the thread knows the edge and need not tell of it: then it is counted.
+#[inline(always)]
+fn is_known((held, wanted): (End, End)) -> bool {
+    let is_counted = KNOWN_HERE.with(|known| known[place_of(held, wanted)].counts(held, wanted));
+    is_counted && ERA_HERE.get() == ERA.load(Ordering::Relaxed)
+}
+
+#[inline(always)]
 fn place_of(held: End, wanted: End) -> usize {
     // Classes lie 256 bytes apart at least.
     let mixed = (held >> 8 ^ held << 3) ^ (wanted >> 8 ^ wanted << 1).wrapping_mul(0x9e37);
@@ -302,6 +343,7 @@ fn place_of(held: End, wanted: End) -> usize {
 }
 
 /// The end of an edge that a hold is.
+#[inline(always)]
 fn end_of(record: &Record) -> End {
     let what = record.what();
     stats::class_of(what) | stats::activity_of(what) as usize
@@ -330,7 +372,7 @@ fn learn(thread: &Thread, record: &Record, (held, wanted): (End, End), request: 
     let inside = Inside::enter();
     let era = ERA.load(Ordering::Relaxed);
     if ERA_HERE.replace(era) != era {
-        KNOWN_HERE.with(|known| known.iter().for_each(|place| place.set(None)));
+        KNOWN_HERE.with(|known| known.iter().for_each(|known| known.set(0, 0, 0)));
     }
     let edge = Edge {
         held,
@@ -340,22 +382,23 @@ fn learn(thread: &Thread, record: &Record, (held, wanted): (End, End), request: 
         thread: thread.name(),
         count: 0,
     };
-    let old = KNOWN_HERE.with(|known| known[place_of(held, wanted)].take());
+    // The one that was in its place, and may be the same.
+    let old = KNOWN_HERE.with(|known| {
+        let old = &known[place_of(held, wanted)];
+        let was = (old.edge.get(), old.count.get());
+        old.set(0, 0, 0);
+        was
+    });
     let learnt = with_learnt(|learnt| {
-        if let Some(old) = old {
-            learnt.graph.count(old.edge, u64::from(old.count));
+        let (edge_before, count) = old;
+        if count > 0 {
+            learnt.graph.count(edge_before, u64::from(count));
         }
         learnt.learn(edge)
     });
     let Some(learnt) = learnt else { return };
     if let Some(edge) = learnt.edge {
-        let known = Known {
-            held,
-            wanted,
-            edge,
-            count: 0,
-        };
-        KNOWN_HERE.with(|all| all[place_of(held, wanted)].set(Some(known)));
+        KNOWN_HERE.with(|known| known[place_of(held, wanted)].set(held, wanted, edge));
     }
     drop(inside);
     if learnt.findings > 0 {
@@ -519,7 +562,29 @@ fn say(finding: &Finding) {
     let panics = settings::reaction() == Reaction::Panic && !std::thread::panicking();
     assert!(!panics, "{finding}");
     let _inside = Inside::enter();
+    #[cfg(feature = "tracing")]
+    if tracing::dispatcher::has_been_set() {
+        return emit(finding);
+    }
     let text = format!("{finding}\n");
     // Nothing is to be done where it cannot be written: it is still among the findings.
     let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// A finding as an event.
+#[cfg(feature = "tracing")]
+fn emit(finding: &Finding) {
+    let ends = finding
+        .edges()
+        .iter()
+        .map(|edge| (edge.held(), edge.wanted()));
+    let locks = ends.map(|(held, wanted)| format!("{} -> {}", held.lock(), wanted.lock()));
+    tracing::warn!(
+        target: "instrumented_lock::order",
+        kind = %finding.kind(),
+        locks = locks.collect::<Vec<_>>().join(", "),
+        edges = finding.edges().len(),
+        finding = %finding,
+        "locks are taken in an order that can end in a deadlock",
+    );
 }

@@ -148,7 +148,7 @@ impl RawCondvar {
                 activity: Activity::Write,
                 at: Location::caller(),
             };
-            stats::here(|thread| nesting::is_about_to_sleep(thread, raw.address(), &request));
+            nesting::is_about_to_sleep(stats::this_thread(), raw.address(), &request);
         }
         let mut gate = self.gate.lock();
         self.fall_asleep(&mut gate, raw.address());
@@ -188,12 +188,14 @@ fn begin_sleep(class: &'static LockClass, start: u64) -> &'static Record {
         start,
         end: 0,
     };
-    stats::here(|thread| thread.room_for_one().page.publish(&sleep))
+    let room = stats::this_thread().room_for_one();
+    room.page.publish(&sleep)
 }
 
 fn record(class: &'static LockClass, kind: Kind) {
     let event = stats::event(&class.stats, Activity::Sleep, kind);
-    stats::here(|thread| _ = thread.room_for_one().page.publish(&event));
+    let room = stats::this_thread().room_for_one();
+    room.page.publish(&event);
 }
 
 // As `parking_lot`'s: the gate protects nothing that could be left half done.

@@ -48,7 +48,9 @@ use crate::lock_kind::LockKind;
 use crate::mode::Activity;
 use crate::nesting::{self, Request};
 use crate::notes::{self, note};
-use crate::stats::{self, Entry, Holder, Kind, Page, Place, Record, Room, Site, Thread, Watch};
+use crate::stats::{
+    self, Entry, HeldLocks, Holder, Kind, Page, Place, Record, Room, Site, Thread, Watch,
+};
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::hint::cold_path;
@@ -263,43 +265,92 @@ impl<R, K: Kinds> Instrumented<R, K> {
         }
         let class = self.class.unwatched().ok_or(Unready::Otherwise)?;
         let state = class.state();
-        let is_timed = state.is_exact();
-        // At once: where recording is off nothing else is looked at.
-        if !is_timed && !state.may_pass_over() {
-            return Err(if state.is_off() {
-                Unready::Off
+        let (site, is_timed) = if state.is_exact() {
+            (Some(location), true)
+        } else if state.may_pass_over() {
+            (Some(location), false)
+        } else if state.is_off() {
+            return Err(Unready::Off);
+        } else {
+            cold_path();
+            if state.is_exact_without_lines() {
+                (None, true)
+            } else if state.is_in_order() {
+                return Err(Unready::InOrder(class));
             } else {
-                Unready::Otherwise
-            });
-        }
+                return Err(Unready::Otherwise);
+            }
+        };
         let place = thread.place().ok_or(Unready::Otherwise)?;
         // Last: who is passed over is not asked again.
         if !is_timed && !state.passes_over(thread) {
-            return Err(if state.is_in_order() {
-                Unready::InOrder(class)
-            } else {
-                Unready::Otherwise
-            });
+            return Err(Unready::Otherwise);
         }
         Ok(Ready {
             class: Cell::new(class),
             place,
-            site: Some(location),
+            site,
             is_timed,
         })
     }
 
     /// Records a hold that begins, where all is ready for it.
     #[inline(always)]
-    fn begin_ready(&self, thread: &Thread, ready: &Ready, activity: Activity) -> Hold {
-        let (window, next) = (ready.place.window.get(), ready.place.next.get());
-        let me = Holder::next(window);
-        let last = self.last();
-        let mut what = stats::hold(&ready.class.get().stats, activity);
-        let is_new = !last.is_same_page(me);
-        if is_new && thread.is_other(last) {
-            what |= stats::BOUNCED;
+    fn begin_ready(&self, ready: &Ready, activity: Activity) -> Hold {
+        if self
+            .last()
+            .is_same_page(Holder::next(ready.place.window.get()))
+        {
+            self.begin_as(ready, activity, 0, |_| activity != Activity::Read)
+        } else {
+            cold_path();
+            let (class, next) = (ready.class.get(), ready.place.next.get());
+            self.begin_on_new_page(next, class, ready.site, activity, ready.is_timed)
         }
+    }
+
+    /// The same, where the one who had the lock before was of another page.
+    // With all it has to know in registers, so that the fast path needs no memory for it.
+    #[inline(never)]
+    fn begin_on_new_page(
+        &self,
+        next: &'static Record,
+        class: &'static LockClass,
+        site: Option<Site>,
+        activity: Activity,
+        is_timed: bool,
+    ) -> Hold {
+        let place = Place {
+            window: Cell::new(Page::place_of(next).0.window()),
+            next: Cell::new(next),
+        };
+        let ready = Ready {
+            class: Cell::new(class),
+            place,
+            site,
+            is_timed,
+        };
+        let tags = if stats::this_thread().is_other(self.last()) {
+            stats::BOUNCED
+        } else {
+            0
+        };
+        self.begin_as(&ready, activity, tags, |at| {
+            self.leaves_word(activity, true, next, at)
+        })
+    }
+
+    /// The same, with these tags; says when it has begun, and is told whether to leave word in the lock.
+    #[inline(always)]
+    fn begin_as(
+        &self,
+        ready: &Ready,
+        activity: Activity,
+        tags: usize,
+        leaves_word: impl FnOnce(u64) -> bool,
+    ) -> Hold {
+        let (window, next) = (ready.place.window.get(), ready.place.next.get());
+        let what = stats::hold(&ready.class.get().stats, activity) | tags;
         let now = || {
             if ready.is_timed {
                 clock::counter_now()
@@ -308,7 +359,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             }
         };
         window.begin_hold(next, (what, stats::site(ready.site)), now, |at| {
-            if self.leaves_word(activity, is_new, next, at) {
+            if leaves_word(at) {
                 // Looked up again, which is less to do than to remember it.
                 self.set_last(Holder::next(window));
             }
@@ -394,8 +445,10 @@ impl<R, K: Kinds> Instrumented<R, K> {
         self.acquire_at(kind, activity, location, now, wait)
     }
 
-    /// The same at a line that is known.
-    #[inline(always)]
+    /// Acquires for a line that uses the lock.
+    // Where a crate has many lines that do, the compiler may decide to call this: so it is a function with few
+    // arguments, and what the compiler knows of the line has been asked before.
+    #[inline]
     fn acquire_at<G, E>(
         &self,
         kind: LockKind,
@@ -404,7 +457,8 @@ impl<R, K: Kinds> Instrumented<R, K> {
         now: impl FnOnce(&R) -> Option<G>,
         wait: impl FnOnce(&R) -> Result<G, E>,
     ) -> Result<Held<G>, E> {
-        stats::here(|thread| match self.ready(thread, location) {
+        let thread = stats::this_thread();
+        match self.ready(thread, location) {
             Ok(ready) => self.acquire_ready(thread, &ready, activity, now, wait),
             Err(Unready::Off) => {
                 cold_path();
@@ -418,7 +472,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
                 cold_path();
                 self.acquire_special(thread, kind, activity, location, now, wait)
             }
-        })
+        }
     }
 
     /// Acquires where all is ready for the record of the hold.
@@ -432,16 +486,15 @@ impl<R, K: Kinds> Instrumented<R, K> {
         wait: impl FnOnce(&R) -> Result<G, E>,
     ) -> Result<Held<G>, E> {
         if let Some(inner) = now(&self.raw) {
-            return Ok(Held::observed(
-                inner,
-                self.begin_ready(thread, ready, activity),
-            ));
+            return Ok(Held::observed(inner, self.begin_ready(ready, activity)));
         }
         let how = (ready.site, ready.timing());
         self.wait_fast(thread, ready.class.get(), activity, how, wait)
     }
 
     /// Acquires where all else is as on the fast path, but it is followed what else the thread holds.
+    // As it is most of the time: it holds nothing. Whatever is rarer, here and in the next, is a call with which
+    // this ends, so that it needs no memory of its own.
     #[inline(never)]
     fn acquire_in_order<G, E>(
         &self,
@@ -452,6 +505,94 @@ impl<R, K: Kinds> Instrumented<R, K> {
         now: impl FnOnce(&R) -> Option<G>,
         wait: impl FnOnce(&R) -> Result<G, E>,
     ) -> Result<Held<G>, E> {
+        let held = thread.held().filter(|held| held.depth() == 0);
+        let (Some(held), Some(place)) = (held, thread.place()) else {
+            return self.acquire_inside(thread, class, activity, location, now, wait);
+        };
+        let Some(inner) = now(&self.raw) else {
+            return self.wait_in_order(thread, class, activity, location, wait);
+        };
+        let hold = self.begin_in_order(class, (held, 0), place, activity, location);
+        Ok(Held::observed(inner, hold))
+    }
+
+    /// The same, most of the time: where the thread holds one other lock, with which it has asked for this one
+    /// before.
+    #[inline(never)]
+    fn acquire_inside<G, E>(
+        &self,
+        thread: &Thread,
+        class: &'static LockClass,
+        activity: Activity,
+        location: Site,
+        now: impl FnOnce(&R) -> Option<G>,
+        wait: impl FnOnce(&R) -> Result<G, E>,
+    ) -> Result<Held<G>, E> {
+        let request = self.request(class, activity, location);
+        let knows_it = |held: &&HeldLocks| held.depth() == 1 && nesting::knows_edge(held, &request);
+        let held = thread.held().filter(knows_it);
+        let (Some(held), Some(place)) = (held, thread.place()) else {
+            return self.acquire_nested(thread, class, activity, location, now, wait);
+        };
+        let Some(inner) = now(&self.raw) else {
+            return self.wait_in_order(thread, class, activity, location, wait);
+        };
+        let hold = self.begin_in_order(class, (held, 1), place, activity, location);
+        Ok(Held::observed(inner, hold))
+    }
+
+    /// Records a hold that begins, and notes it at this depth of what the thread holds.
+    #[inline(always)]
+    fn begin_in_order(
+        &self,
+        class: &'static LockClass,
+        (held, depth): (&HeldLocks, usize),
+        place: Place,
+        activity: Activity,
+        location: Site,
+    ) -> Hold {
+        let next = place.next.get();
+        if !self.last().is_same_page(Holder::next(place.window.get())) {
+            cold_path();
+            return self.begin_in_order_on_new_page(next, class, location, activity);
+        }
+        let ready = Ready {
+            class: Cell::new(class),
+            place,
+            site: Some(location),
+            is_timed: true,
+        };
+        held.note(depth, self.address(), next);
+        self.begin_as(&ready, activity, 0, |_| activity != Activity::Read)
+    }
+
+    #[inline(never)]
+    fn begin_in_order_on_new_page(
+        &self,
+        next: &'static Record,
+        class: &'static LockClass,
+        location: Site,
+        activity: Activity,
+    ) -> Hold {
+        let hold = self.begin_on_new_page(next, class, Some(location), activity, true);
+        nesting::has_acquired(stats::this_thread(), self.address(), hold.record());
+        hold
+    }
+
+    /// The same where there may be something to learn.
+    #[inline(never)]
+    fn acquire_nested<G, E>(
+        &self,
+        thread: &Thread,
+        class: &'static LockClass,
+        activity: Activity,
+        location: Site,
+        now: impl FnOnce(&R) -> Option<G>,
+        wait: impl FnOnce(&R) -> Result<G, E>,
+    ) -> Result<Held<G>, E> {
+        if thread.place().is_none() {
+            return self.acquire_special(thread, class.kind(), activity, location, now, wait);
+        }
         let request = self.request(class, activity, location);
         nesting::is_about_to_acquire(thread, &request);
         // What has been learnt may have taken the last place.
@@ -459,19 +600,33 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let Some(place) = thread.place() else {
             return self.acquire_general(thread, class.kind(), activity, location, now, wait);
         };
+        let Some(inner) = now(&self.raw) else {
+            return self.wait_in_order(thread, class, activity, location, wait);
+        };
         let ready = Ready {
             class: Cell::new(class),
             place,
             site: Some(location),
             is_timed: true,
         };
-        let held = if let Some(inner) = now(&self.raw) {
-            Held::observed(inner, self.begin_ready(thread, &ready, activity))
-        } else {
-            nesting::is_about_to_wait(thread, &request);
-            let how = (ready.site, ready.timing());
-            self.wait_fast(thread, class, activity, how, wait)?
-        };
+        let hold = self.begin_ready(&ready, activity);
+        nesting::has_acquired(thread, self.address(), hold.record());
+        Ok(Held::observed(inner, hold))
+    }
+
+    /// Waits where the order of locks is followed.
+    #[inline(never)]
+    fn wait_in_order<G, E>(
+        &self,
+        thread: &Thread,
+        class: &'static LockClass,
+        activity: Activity,
+        location: Site,
+        wait: impl FnOnce(&R) -> Result<G, E>,
+    ) -> Result<Held<G>, E> {
+        nesting::is_about_to_wait(thread, &self.request(class, activity, location));
+        let how = (Some(location), Timing::Exact);
+        let held = self.wait_fast(thread, class, activity, how, wait)?;
         if let Some(hold) = held.hold {
             nesting::has_acquired(thread, self.address(), hold.record());
         }
@@ -575,23 +730,32 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let Caller::Uses(location) = self.caller(activity, Location::caller(), false) else {
             return now(&self.raw).map(Held::looked_at);
         };
-        stats::here(|thread| {
-            let Ok(ready) = self.ready(thread, location) else {
-                return self.try_acquire_general(thread, kind, activity, location, now);
-            };
-            let Some(inner) = now(&self.raw) else {
-                failed(
-                    Page::place_of(ready.place.next.get()).0,
-                    ready.class.get(),
-                    activity,
-                );
-                return None;
-            };
-            Some(Held::observed(
-                inner,
-                self.begin_ready(thread, &ready, activity),
-            ))
-        })
+        self.try_acquire_at(kind, activity, location, now)
+    }
+
+    /// Attempts to acquire for a line that uses the lock.
+    #[inline]
+    fn try_acquire_at<G>(
+        &self,
+        kind: LockKind,
+        activity: Activity,
+        location: Site,
+        now: impl FnOnce(&R) -> Option<G>,
+    ) -> Option<Held<G>> {
+        let thread = stats::this_thread();
+        let Ok(ready) = self.ready(thread, location) else {
+            return self.try_acquire_general(thread, kind, activity, location, now);
+        };
+        let Some(inner) = now(&self.raw) else {
+            failed(
+                Page::place_of(ready.place.next.get()).0,
+                ready.class.get(),
+                activity,
+            );
+            return None;
+        };
+        let hold = self.begin_ready(&ready, activity);
+        Some(Held::observed(inner, hold))
     }
 
     #[inline(never)]
@@ -852,17 +1016,15 @@ impl<R, K: Kinds> Instrumented<R, K> {
             return None;
         }
         let class = self.class.class(LockKind::Unknown);
-        let next = stats::here(|thread| {
-            let room = thread.room_for_one();
-            let me = Holder::next(room.page.window());
-            self.tell_end(record, end, false);
-            let site = class.state().tells_lines().then_some(location);
-            let start = hold.start_of_next(end);
-            let next = self.publish(&room, class, to, site, (hold.timing(), start), false);
-            self.set_last(me);
-            self.has_acquired(thread, Some(next));
-            next
-        });
+        let thread = stats::this_thread();
+        let room = thread.room_for_one();
+        let me = Holder::next(room.page.window());
+        self.tell_end(record, end, false);
+        let site = class.state().tells_lines().then_some(location);
+        let start = hold.start_of_next(end);
+        let next = self.publish(&room, class, to, site, (hold.timing(), start), false);
+        self.set_last(me);
+        self.has_acquired(thread, Some(next));
         // Listed before the other one is not any more: whoever looks finds the lock held.
         record.finish(end);
         Some(next)
@@ -874,7 +1036,8 @@ impl<R, K: Kinds> Instrumented<R, K> {
             return;
         }
         let class = self.class.class(LockKind::Unknown);
-        stats::here(|thread| failed(thread.room_for_one().page, class, Activity::Write));
+        let room = stats::this_thread().room_for_one();
+        failed(room.page, class, Activity::Write);
     }
 
     // What those who wait are told. `tell_begin` and `tell_end` are for the holder.

@@ -15,7 +15,7 @@ use crate::clock;
 use crate::lock_kind::LockKind;
 use crate::mode::Activity;
 use crate::stats::{
-    self, Arrival, Batch, Entry, Holder, Kind, Page, PageOfTask, Site, Thread, Watch, tasks,
+    self, Arrival, Batch, Entry, Holder, Kind, Page, PageOfTask, Place, Site, Thread, Watch, tasks,
 };
 use std::hash::{Hash as _, Hasher};
 use std::ptr;
@@ -55,12 +55,9 @@ impl<R, K: Kinds> Instrumented<R, K> {
     #[inline]
     pub(crate) fn prepare(&self, kind: LockKind) {
         let class = self.class.unwatched();
+        let has_room = |place: Place| tasks::has_room(place.next.get());
         let is_ready = class.is_some_and(|class| class.state().is_exact())
-            && stats::here(|thread| {
-                thread
-                    .place()
-                    .is_some_and(|place| tasks::has_room(place.next.get()))
-            });
+            && stats::this_thread().place().is_some_and(has_room);
         if !is_ready {
             self.prepare_slowly(kind);
         }
@@ -72,19 +69,19 @@ impl<R, K: Kinds> Instrumented<R, K> {
         if self.is_off() || brief::is_inside() || self.class.class(kind).state().is_off() {
             return;
         }
-        stats::here(|thread| {
-            thread.open_window();
-            tasks::make_room(thread.room_for_one().page);
-        });
+        let thread = stats::this_thread();
+        thread.open_window();
+        tasks::make_room(thread.room_for_one().page);
     }
 
     /// The lock was to be had at once: a hold begins.
     #[inline]
     pub(crate) fn begin_hold(&self, kind: LockKind, activity: Activity, site: Site) -> Held<()> {
-        let hold = stats::here(|thread| match self.ready(thread, site) {
-            Ok(ready) => Some(self.begin_ready(thread, &ready, activity)),
+        let thread = stats::this_thread();
+        let hold = match self.ready(thread, site) {
+            Ok(ready) => Some(self.begin_ready(&ready, activity)),
             Err(_) => self.begin_hold_slowly(thread, kind, activity, site),
-        });
+        };
         if let Some(hold) = hold {
             tasks::set(hold.record(), task());
         }
@@ -120,7 +117,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             return None;
         }
         let class = self.class.class(kind);
-        let (timing, call_sites) = stats::here(|thread| class.state().recording(thread))?;
+        let (timing, call_sites) = class.state().recording(stats::this_thread())?;
         let task = task();
         let page = PageOfTask::new(&match task {
             0 => std::thread::current().name().unwrap_or_default().to_owned(),

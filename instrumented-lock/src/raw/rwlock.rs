@@ -206,30 +206,29 @@ impl<R: RawRwLockUpgrade, K: Kinds> Instrumented<R, K> {
         wait: impl FnOnce(&R) -> Result<G, E>,
     ) -> Result<Held<G>, E> {
         let record = hold.record();
-        stats::here(|thread| {
-            let class = self.class.class(LockKind::Unknown);
-            if class.has_order() {
-                let request = self.request(class, Activity::Write, location);
-                nesting::is_about_to_acquire(thread, &request);
-            }
-            let observed = Observed {
-                class,
-                room: thread.room_for_one(),
-                timing: hold.timing(),
-                site: class.state().tells_lines().then_some(location),
-            };
-            // Nobody is kept waiting by what waits itself.
-            self.tell_end(record, start, false);
-            record.set_what(record.what() & !stats::WATCHED);
-            let held = self.wait(thread, &observed, Activity::Write, wait);
-            if let Ok(held) = &held {
-                record.finish(start);
-                self.has_acquired(thread, held.hold);
-            } else {
-                self.tell_again(record);
-            }
-            held
-        })
+        let thread = stats::this_thread();
+        let class = self.class.class(LockKind::Unknown);
+        if class.has_order() {
+            let request = self.request(class, Activity::Write, location);
+            nesting::is_about_to_acquire(thread, &request);
+        }
+        let observed = Observed {
+            class,
+            room: thread.room_for_one(),
+            timing: hold.timing(),
+            site: class.state().tells_lines().then_some(location),
+        };
+        // Nobody is kept waiting by what waits itself.
+        self.tell_end(record, start, false);
+        record.set_what(record.what() & !stats::WATCHED);
+        let held = self.wait(thread, &observed, Activity::Write, wait);
+        if let Ok(held) = &held {
+            record.finish(start);
+            self.has_acquired(thread, held.hold);
+        } else {
+            self.tell_again(record);
+        }
+        held
     }
 }
 

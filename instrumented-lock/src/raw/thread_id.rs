@@ -86,7 +86,8 @@ pub(crate) fn acquire_reentrant<T: ?Sized, G>(
     let guard = acquire()?;
     if let Some(class) = class.filter(|class| is_nested && class.state().is_on()) {
         let event = stats::event(&class.stats, Activity::Write, Kind::Nested);
-        stats::here(|thread| _ = thread.room_for_one().page.publish(&event));
+        let room = stats::this_thread().room_for_one();
+        room.page.publish(&event);
     }
     Some(guard)
 }

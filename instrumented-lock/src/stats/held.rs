@@ -6,9 +6,9 @@
 
 use super::log::Record;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-/// Locks that a thread may hold at once and have them all noted.
+/// Locks that a thread may hold at once and have them all noted. A power of two.
 const MOST: usize = 32;
 
 /// The list of one thread. Written by it alone, read by anybody.
@@ -20,8 +20,16 @@ pub(crate) struct HeldLocks {
 struct HeldLock {
     /// The address of the lock.
     lock: AtomicUsize,
+    /// Where nothing has been noted yet, one that has ended.
     record: AtomicPtr<Record>,
 }
+
+static ENDED: Record = Record {
+    what: AtomicUsize::new(0),
+    site: AtomicUsize::new(0),
+    start: AtomicU64::new(0),
+    end: AtomicU64::new(1),
+};
 
 impl HeldLocks {
     pub(super) fn new() -> Self {
@@ -29,40 +37,46 @@ impl HeldLocks {
             count: AtomicUsize::new(0),
             locks: std::array::from_fn(|_| HeldLock {
                 lock: AtomicUsize::new(0),
-                record: AtomicPtr::new(ptr::null_mut()),
+                record: AtomicPtr::new(ptr::from_ref(&ENDED).cast_mut()),
             }),
         }
+    }
+
+    /// How many are noted and not known to have ended: what was acquired last is asked. For the owner.
+    #[inline(always)]
+    pub(crate) fn depth(&self) -> usize {
+        let mut depth = self.count.load(Ordering::Relaxed);
+        while depth > 0 && self.record(depth - 1).end().is_some() {
+            depth -= 1;
+        }
+        depth
+    }
+
+    /// Notes one more, above so many. For the owner, where that is the [`depth`](Self::depth), and less than
+    /// there is room for.
+    #[inline(always)]
+    pub(crate) fn note(&self, depth: usize, lock: usize, record: &'static Record) {
+        let place = &self.locks[depth % MOST];
+        place.lock.store(lock, Ordering::Relaxed);
+        let record = ptr::from_ref(record).cast_mut();
+        place.record.store(record, Ordering::Relaxed);
+        // Release: who sees the count sees what is counted.
+        self.count.store(depth + 1, Ordering::Release);
     }
 
     /// Notes one more. Returns whether there was room. For the owner.
     #[inline]
     pub(crate) fn push(&self, lock: usize, record: &'static Record) -> bool {
-        let mut count = self.count.load(Ordering::Relaxed);
-        if count == MOST {
+        let mut depth = self.depth();
+        if depth == MOST {
             self.forget_ended();
-            count = self.count.load(Ordering::Relaxed);
+            depth = self.depth();
         }
-        let Some(place) = self.locks.get(count) else {
-            return false;
-        };
-        place.lock.store(lock, Ordering::Relaxed);
-        place
-            .record
-            .store(ptr::from_ref(record).cast_mut(), Ordering::Relaxed);
-        // Release: who sees the count sees what is counted.
-        self.count.store(count + 1, Ordering::Release);
-        true
-    }
-
-    /// Whether the owner holds nothing. Forgets what was acquired last and has ended. For the owner.
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        let mut count = self.count.load(Ordering::Relaxed);
-        while count > 0 && self.get(count - 1).is_none() {
-            count -= 1;
-            self.count.store(count, Ordering::Relaxed);
+        let has_room = depth < MOST;
+        if has_room {
+            self.note(depth, lock, record);
         }
-        count == 0
+        has_room
     }
 
     /// Forgets all that has ended. For the owner.
@@ -72,8 +86,8 @@ impl HeldLocks {
             if let Some((lock, record)) = self.get(place) {
                 let to = &self.locks[kept];
                 to.lock.store(lock, Ordering::Relaxed);
-                to.record
-                    .store(ptr::from_ref(record).cast_mut(), Ordering::Release);
+                let record = ptr::from_ref(record).cast_mut();
+                to.record.store(record, Ordering::Release);
                 kept += 1;
             }
         }
@@ -88,17 +102,29 @@ impl HeldLocks {
     /// Where the locks are that are held, and the records of the holds, oldest first. Others than the owner
     /// may see one that has just ended, or a lock with the record of another one, and look twice.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (usize, &'static Record)> {
-        let count = self.count.load(Ordering::Acquire).min(MOST);
+        let count = self.count.load(Ordering::Acquire);
         (0..count).filter_map(|place| self.get(place))
     }
 
+    /// What was acquired first, unless it has ended.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> Option<(usize, &'static Record)> {
+        self.get(0)
+    }
+
     /// What is at this place, unless it has ended.
-    #[inline]
+    #[inline(always)]
     fn get(&self, place: usize) -> Option<(usize, &'static Record)> {
-        let place = self.locks.get(place)?;
-        let lock = place.lock.load(Ordering::Relaxed);
-        // SAFETY: null, or what `push` was given.
-        let record = unsafe { place.record.load(Ordering::Acquire).as_ref() }?;
+        let lock = self.locks[place % MOST].lock.load(Ordering::Relaxed);
+        let record = self.record(place);
         record.end().is_none().then_some((lock, record))
+    }
+
+    #[inline(always)]
+    fn record(&self, place: usize) -> &'static Record {
+        // Acquire: others than the owner see what the record says.
+        let record = self.locks[place % MOST].record.load(Ordering::Acquire);
+        // SAFETY: `ENDED`, or what `note` was given; both live as long as the process.
+        unsafe { &*record }
     }
 }

@@ -39,7 +39,7 @@ pub(crate) use site::{Site, is_lock_apis, is_nobodys, may_be_lock_apis, without_
 #[cfg(feature = "tokio")]
 pub(crate) use thread::PageOfTask;
 pub(crate) use thread::{
-    Holder, NOBODYS_RECORD, Place, Reading, Room, Thread, here, pages_and_held, read,
+    Holder, NOBODYS_RECORD, Place, Reading, Room, Thread, pages_and_held, read, this_thread,
 };
 pub(crate) use watch::{Arrival, MOST_RECORDS, Watch};
 pub(crate) use watches::{give_back, kept_for, take};

@@ -165,14 +165,26 @@ thread_local! {
     static PAGES: Lease = const { Lease(RefCell::new(Vec::new())) };
 }
 
-/// Calls `f` with the calling thread.
+/// The calling thread.
 #[inline(always)]
-pub(crate) fn here<T>(f: impl FnOnce(&Thread) -> T) -> T {
+pub(crate) fn this_thread() -> &'static Thread {
     // `with` is not inlined where what it calls is long.
     let thread = THREAD.with(ptr::from_ref);
-    // SAFETY: without a destructor it lives as long as the thread, which is here until `f` returns.
-    f(unsafe { &*thread })
+    // SAFETY: without a destructor it lives until the last code of the thread has run. It is not `Sync`, so
+    // nothing that has it leaves the thread.
+    unsafe { &*thread }
 }
+
+const _: fn() = || {
+    /// Calls of `it` are ambiguous for what is `Sync`.
+    trait Ambiguous<A> {
+        fn it() {}
+    }
+    struct Other;
+    impl<T> Ambiguous<()> for T {}
+    impl<T: Sync> Ambiguous<Other> for T {}
+    let _ = <Thread as Ambiguous<_>>::it;
+};
 
 impl Thread {
     /// Where the thread writes next, if its window is not used up.
@@ -392,14 +404,13 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let _inside = Inside::enter();
         // Guards may still drop after this, in the destructors of other thread-locals.
-        here(|thread| {
-            thread.window.set(&EMPTY);
-            thread.page.set(None);
-            if let Some(held) = thread.held.take() {
-                held.clear();
-                brief::lock(&LOGS).unused_held.push(held);
-            }
-        });
+        let thread = this_thread();
+        thread.window.set(&EMPTY);
+        thread.page.set(None);
+        if let Some(held) = thread.held.take() {
+            held.clear();
+            brief::lock(&LOGS).unused_held.push(held);
+        }
         self.0.get_mut().drain(..).for_each(give_up);
     }
 }
@@ -554,7 +565,7 @@ const AT_FORK: Hooks = Hooks {
         let logs = unsafe { LOGS.make_guard_unchecked(brief::state()) };
         if is_child {
             sampling::this_is_a_child();
-            here(|thread| thread.sampling.start_over());
+            this_thread().sampling.start_over();
             let own = PAGES
                 .try_with(|pages| pages.0.borrow().clone())
                 .unwrap_or_default();
@@ -573,7 +584,7 @@ const AT_FORK: Hooks = Hooks {
 /// The threads that the child does not have have ended.
 fn disown_others(mut logs: MutexGuard<'_, Logs>, own: &[&'static Page]) {
     logs.collect_put_back();
-    let own_held = here(|thread| thread.held.get());
+    let own_held = this_thread().held.get();
     let others = logs.held.iter().copied();
     let others = others.filter(|held| !own_held.is_some_and(|own| ptr::eq(own, *held)));
     let others: Vec<_> = others.inspect(|held| held.clear()).collect();

@@ -5,7 +5,7 @@
 //! compiles as it did, and a value of such a type goes where one of std's went, but for the locks and guards
 //! themselves: they are other types than std's.
 //!
-//! ```
+//! ```standalone_crate
 //! use instrumented_lock::registry;
 //! use instrumented_lock::std_sync::{Arc, Mutex};
 //! use std::thread;
@@ -41,7 +41,7 @@
 //! Where a struct or static of the file is annotated, import [`annotated`]: there the constructors infer the
 //! class from the field. (A field that is filled by `Default` or `From` is classed with either import.)
 //!
-//! ```
+//! ```standalone_crate
 //! use instrumented_lock::std_sync::annotated::{Mutex, RwLock};
 //! use instrumented_lock::{instrumented, registry};
 //!

@@ -1,6 +1,0 @@
-use instrumented_lock::instrumented;
-
-#[instrumented]
-mod inner {}
-
-fn main() {}
