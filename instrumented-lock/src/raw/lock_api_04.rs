@@ -16,7 +16,6 @@ where
     R: lock_api::RawMutex<Guard: Default>,
     K: Kinds,
 {
-    #[expect(clippy::declare_interior_mutable_const, reason = "the trait's")]
     const INIT: Self = <Self as lock_api::RawMutex>::INIT;
 
     type GuardMarker = GuardMarker;
@@ -79,7 +78,6 @@ where
     R: lock_api::RawRwLock<SharedGuard: Default, ExclusiveGuard: Default>,
     K: Kinds,
 {
-    #[expect(clippy::declare_interior_mutable_const, reason = "the trait's")]
     const INIT: Self = <Self as lock_api::RawRwLock>::INIT;
 
     type GuardMarker = GuardMarker;
