@@ -12,7 +12,11 @@
 //! since all that the instruments see of it is an attempt that fails and a lock that is had a moment
 //! later. For a pair that somebody waits for there is a second thread, which sleeps in the lock.
 
-#![allow(missing_docs, reason = "the functions are named for callgrind")]
+#![allow(
+    missing_docs,
+    clippy::missing_panics_doc,
+    reason = "the functions are named for callgrind"
+)]
 
 use instrumented_lock::raw::Instrumented;
 use instrumented_lock::{drop_in, lock_api, std_sync};

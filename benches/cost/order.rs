@@ -23,9 +23,9 @@ pub(crate) fn act() {
     let bytes = growth(|| times = classes::nest(OTHERS));
     let edges = registry::snapshot().order().edges().len();
     println!("{edges}\n{bytes}");
-    times
-        .iter()
-        .for_each(|time| println!("{}", time.as_nanos()));
+    for time in times {
+        println!("{}", time.as_nanos());
+    }
     println!("{}", order::findings().len());
 }
 
