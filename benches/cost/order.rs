@@ -23,9 +23,9 @@ pub(crate) fn act() {
     let bytes = growth(|| times = classes::nest(OTHERS));
     let edges = registry::snapshot().order().edges().len();
     println!("{edges}\n{bytes}");
-    times
-        .iter()
-        .for_each(|time| println!("{}", time.as_nanos()));
+    for time in times {
+        println!("{}", time.as_nanos());
+    }
     println!("{}", order::findings().len());
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn show(output: &mut Output) {
     let column = |column: usize| median(figures.iter().map(|figures| figures[column]).collect());
     let edges = column(0);
     assert!(
-        figures.iter().all(|figures| figures[4] == 1.0),
+        figures.iter().all(|figures| (figures[4] - 1.0).abs() < 0.5),
         "one circle"
     );
     let mut table = Table::new(["the order of locks", "", "bar"]);
