@@ -12,7 +12,9 @@ use crate::class::{self, Declaration, Declarations, LockClass};
 use crate::clock;
 use crate::fork::{self, Hooks, Whose};
 use crate::lock_kind::LockKind;
+use crate::makers;
 use crate::place::{self, Place};
+use crate::settings;
 use crate::stats::{is_nobodys, without_machine};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
@@ -235,6 +237,11 @@ pub(crate) fn of_name(
 /// The class of the locks that are created at `location`.
 #[inline]
 pub(crate) fn of_site(location: &'static Location<'static>, kind: LockKind) -> &'static LockClass {
+    if settings::tells_makers()
+        && let Some(class) = of_maker(location, kind)
+    {
+        return class;
+    }
     // Locations lie 24 bytes apart.
     let recent = &RECENT[ptr::from_ref(location).addr() / 8 % RECENT.len()];
     // SAFETY: null, or a leaked site, stored below. Acquire: pairs with that store.
@@ -245,6 +252,21 @@ pub(crate) fn of_site(location: &'static Location<'static>, kind: LockKind) -> &
         return site.class;
     }
     look_up(location, kind, recent)
+}
+
+/// The class of the locks that are made at `location` and first used at the same line outside of that file.
+#[cold]
+#[inline(never)]
+fn of_maker(location: &'static Location<'static>, kind: LockKind) -> Option<&'static LockClass> {
+    let of_line = look_up(location, kind, &AtomicPtr::new(ptr::null_mut()));
+    // One that is declared has its name already.
+    let is_plain = of_line.declared_at() == location && place::declared(location).is_none();
+    let user = makers::first_outside(location).filter(|_| is_plain)?;
+    Some(of_name(
+        &format!("{} from {user}", of_line.name()),
+        kind,
+        location,
+    ))
 }
 
 #[cold]

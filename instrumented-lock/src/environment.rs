@@ -21,7 +21,7 @@ struct Word {
 }
 
 /// In the order in which they are listed. A word that has no row is how often holds are timed, as `1/64`.
-const WORDS: [Word; 11] = [
+const WORDS: [Word; 12] = [
     Word {
         name: "on",
         forms: "`on`",
@@ -51,6 +51,11 @@ const WORDS: [Word; 11] = [
         name: "ordered-clock",
         forms: "`ordered-clock`",
         read: |words, value| alone(value, || words.settings.ordered_clock = true),
+    },
+    Word {
+        name: "makers",
+        forms: "`makers`",
+        read: |words, value| alone(value, || words.settings.makers = true),
     },
     Word {
         name: "order",

@@ -157,6 +157,7 @@ mod histogram;
 #[doc = include_str!("../docs/lints.md")]
 pub mod lints {}
 mod lock_kind;
+mod makers;
 mod mode;
 mod mutex;
 mod nesting;

@@ -72,6 +72,18 @@ pub fn set_call_sites(call_sites: bool) {
     change(|settings| settings.call_sites = call_sites);
 }
 
+/// Tells the locks apart that one line makes, by the first line outside of its file that uses each, or not, as
+/// from the start: for crates that make all of their locks in a wrapper, as tokio does.
+///
+/// Such a lock is of a class of its own, with a name such as
+/// `tokio-1.54.1/src/loom/std/parking_lot.rs:51 from tokio-1.54.1/src/sync/notify.rs:380`. Only locks count that
+/// are first used from now on, and that nobody has annotated or named. Each one's first use then costs a stack:
+/// some 0.1 ms, the first one of all much more, because the line tables are read. Without line tables, as in a
+/// release build without `debug`, nothing is told apart.
+pub fn set_makers(makers: bool) {
+    change(|settings| settings.makers = makers);
+}
+
 /// A measurement begins: from here on every class notes its acquisitions.
 pub(crate) fn begin_measurement() {
     // Those that are declared and not used yet are found by their names.

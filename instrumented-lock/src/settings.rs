@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use std::io::{self, Write as _};
 use std::mem;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 /// The environment variable that says how a process starts, and which reports it leaves without any code;
@@ -21,6 +21,7 @@ use std::time::Duration;
 /// | `1/64` or another power of two up to `1/1048576` | one hold in so many is timed |
 /// | `no-call-sites` | lines are not [told apart](crate::registry::set_call_sites) |
 /// | `ordered-clock` | the clock's reads are [ordered](crate::clock::set_ordered) |
+/// | `makers` | locks that a wrapper makes at one line are [told apart](crate::registry::set_makers) |
 /// | `order`, `order=log`, `order=panic`, `order=off` | the [order of locks](crate::order) is followed, and what is wrong kept, said on standard error, a panic; or it is not followed |
 /// | `watch=1s` | what is held or waited for longer than that is said on standard error, and so are deadlocks: see [`watch`](crate::watch) |
 /// | `report` | the [table](crate::report::table) goes to standard error when the program ends |
@@ -248,7 +249,28 @@ pub(crate) fn reaction() -> Reaction {
 
 /// Changes it. Classes then have to be told.
 pub(crate) fn change(change: impl FnOnce(&mut Settings)) {
-    with(|current| change(&mut current.settings));
+    let makers = with(|current| {
+        change(&mut current.settings);
+        current.settings.makers
+    });
+    MAKERS.store(1 + u8::from(makers), Ordering::Relaxed);
+}
+
+/// 0 where it has not been asked for, 1 for no, 2 for yes: what is asked at every lock's first use.
+static MAKERS: AtomicU8 = AtomicU8::new(0);
+
+/// Whether locks that one line makes are told apart by who first uses them.
+#[inline]
+pub(crate) fn tells_makers() -> bool {
+    // Relaxed: a switch takes effect soon, not at once.
+    match MAKERS.load(Ordering::Relaxed) {
+        0 => {
+            let makers = current().makers;
+            MAKERS.store(1 + u8::from(makers), Ordering::Relaxed);
+            makers
+        }
+        known => known == 2,
+    }
 }
 
 /// What was wrong with the [environment variable](ENVIRONMENT_VARIABLE), in a sentence.
@@ -266,6 +288,8 @@ pub(crate) struct Settings {
     pub(crate) timing: HoldTiming,
     pub(crate) call_sites: bool,
     pub(crate) ordered_clock: bool,
+    /// Whether locks that one line makes are told apart by who first uses them.
+    pub(crate) makers: bool,
     /// Measurements of a [budget](crate::budget) that are under way.
     pub(crate) measurements: usize,
     /// What is done with findings where the [order](crate::order) of locks is followed; `None` where it is
@@ -296,6 +320,7 @@ impl Default for Settings {
             timing: HoldTiming::EXACT,
             call_sites: true,
             ordered_clock: false,
+            makers: false,
             measurements: 0,
             order: cfg!(debug_assertions).then_some(Reaction::Collect),
         }
