@@ -283,6 +283,7 @@ pub(crate) fn environment_error() -> Option<String> {
 
 /// What holds for all classes.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub(crate) struct Settings {
     pub(crate) is_off: bool,
     pub(crate) timing: HoldTiming,
