@@ -11,15 +11,13 @@
 //! beside this says more, and what cannot be re-exported.
 //!
 //! All but the reader-writer lock is [`instrumented_lock::drop_in`]. That one has
-//! [`read_recursive`](RwLock::read_recursive), which 0.13 has no more, so it is made of 0.12's own.
+//! [`read_recursive`](RwLock::read_recursive), which 0.13 has no more.
 
-mod bridge;
-#[cfg(feature = "deadlock_detection")]
-pub mod deadlock;
+mod raw_rwlock;
 mod rwlock;
-mod upstream;
 
-pub use bridge::Bridge;
+#[cfg(feature = "deadlock_detection")]
+pub use instrumented_lock::drop_in::deadlock;
 #[cfg(feature = "arc_lock")]
 pub use instrumented_lock::drop_in::{
     ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard,
@@ -30,6 +28,7 @@ pub use instrumented_lock::drop_in::{
     MappedReentrantMutexGuard, Mutex, MutexGuard, Once, OnceState, RawFairMutex, RawMutex,
     RawThreadId, ReentrantMutex, ReentrantMutexGuard, WaitTimeoutResult, lock_api,
 };
+pub use raw_rwlock::RereadableRwLock;
 pub use rwlock::{
     MappedRwLockReadGuard, MappedRwLockWriteGuard, RawRwLock, RwLock, RwLockReadGuard,
     RwLockUpgradableReadGuard, RwLockWriteGuard,

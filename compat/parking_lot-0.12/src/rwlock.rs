@@ -1,15 +1,14 @@
 //! [`RwLock`] and its guards.
 
-use crate::bridge::Bridge;
-use crate::upstream;
+use crate::raw_rwlock::RereadableRwLock;
 use instrumented_lock::lock_api::{self, RawRwLock as _, RawRwLockFair as _};
 use instrumented_lock::raw::{Instrumented, ReadAgain as _, ReadAgainTimed as _};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
 
-/// The raw lock: 0.12's own, measured.
-pub type RawRwLock = Instrumented<Bridge<upstream::RawRwLock>>;
+/// The raw lock, measured.
+pub type RawRwLock = Instrumented<RereadableRwLock>;
 
 /// The lock is held with other readers while this lives.
 pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, RawRwLock, T>;
@@ -38,8 +37,8 @@ impl<T> RwLock<T> {
     #[inline]
     #[track_caller]
     pub const fn new(val: T) -> Self {
-        let raw = Bridge::new(<upstream::RawRwLock as lock_api_04::RawRwLock>::INIT);
-        RwLock(lock_api::RwLock::from_raw(Instrumented::new(raw), val))
+        let raw = Instrumented::new(RereadableRwLock::INIT);
+        RwLock(lock_api::RwLock::from_raw(raw, val))
     }
 
     /// The same with a raw lock, which keeps its name.

@@ -5,6 +5,7 @@
 use instrumented_lock::{LockKind, registry};
 use parking_lot::lock_api::{RawMutex as _, RawRwLock as _};
 use parking_lot::*;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -278,4 +279,72 @@ fn deadlocks_of_both_kinds_of_locks_are_found() {
         let _one = lock.write();
         let _two = lock.write();
     });
+}
+
+/// Readers, readers again, writers, upgraders and those who give up, on one lock: nobody is let in beside a
+/// writer, nobody waits for ever, and a writer comes before readers that never pause.
+#[test]
+fn whoever_asks_for_a_reader_writer_lock_has_it_as_it_asked() {
+    const ROUNDS: u32 = 2_000;
+    let lock = &RwLock::new((0_u32, 0_u32));
+    let is_over = &AtomicBool::new(false);
+    let write = |pair: &mut (u32, u32)| {
+        pair.0 += 1;
+        std::hint::black_box(&pair);
+        pair.1 += 1;
+    };
+    let (over, ended) = std::sync::mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    let outer = lock.read();
+                    let inner = lock.read_recursive();
+                    assert_eq!(outer.0, inner.1);
+                    let third = lock.try_read_recursive();
+                    assert_eq!(third.map(|pair| pair.0), Some(outer.1));
+                }
+            });
+        }
+        let mut changes = Vec::new();
+        for kind in 0..4 {
+            let over = over.clone();
+            changes.push(scope.spawn(move || {
+                let mut written = 0;
+                for _ in 0..ROUNDS {
+                    let guard = match kind {
+                        0 => Some(lock.write()),
+                        1 => lock.try_write_for(Duration::from_micros(50)),
+                        2 => Some(RwLockUpgradableReadGuard::upgrade(lock.upgradable_read())),
+                        _ => lock
+                            .try_upgradable_read_for(Duration::from_micros(50))
+                            .and_then(|read| {
+                                let limit = Duration::from_micros(50);
+                                RwLockUpgradableReadGuard::try_upgrade_for(read, limit).ok()
+                            }),
+                    };
+                    if let Some(mut guard) = guard {
+                        write(&mut guard);
+                        written += 1;
+                    }
+                }
+                over.send(()).unwrap();
+                written
+            }));
+        }
+        for _ in 0..4 {
+            let waited = ended.recv_timeout(Duration::from_secs(60));
+            assert!(
+                waited.is_ok() || std::process::abort(),
+                "somebody waits for ever"
+            );
+        }
+        is_over.store(true, Ordering::Relaxed);
+        let written: u32 = changes
+            .into_iter()
+            .map(|change| change.join().unwrap())
+            .sum();
+        assert_eq!(*lock.read(), (written, written));
+    });
+    assert!(!lock.is_locked());
 }
