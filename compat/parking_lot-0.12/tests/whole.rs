@@ -333,7 +333,7 @@ fn whoever_asks_for_a_reader_writer_lock_has_it_as_it_asked() {
             }));
         }
         for _ in 0..4 {
-            let waited = ended.recv_timeout(Duration::from_secs(60));
+            let waited = ended.recv_timeout(LONG);
             assert!(
                 waited.is_ok() || std::process::abort(),
                 "somebody waits for ever"
