@@ -92,7 +92,7 @@ mod tests {
     fn a_file_is_shown_without_the_folders_of_this_machine() {
         for (file, expected) in [
             (
-                "/home/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/r2d2-0.8.10/src/lib.rs",
+                "/home/me/.cargo/registry/src/index.example.org-1949cf8c6b5b557f/r2d2-0.8.10/src/lib.rs",
                 "r2d2-0.8.10/src/lib.rs",
             ),
             (
@@ -128,7 +128,7 @@ mod tests {
             "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/ops/function.rs",
             "/home/me/.rustup/toolchains/stable/lib/rustlib/src/rust/library/core/src/option.rs",
             "C:\\rust\\lib\\rustlib\\src\\rust\\library\\core\\src\\option.rs",
-            "/home/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/lock_api-0.5.0/src/mutex.rs",
+            "/home/me/.cargo/registry/src/index.example.org-1949cf8c6b5b557f/lock_api-0.5.0/src/mutex.rs",
             "/lock_api-0.10.12-beta.1/src/remutex.rs",
             "vendor/lock_api/src/rwlock.rs",
             "C:\\registry\\lock_api-0.5.0\\src\\rwlock.rs",
@@ -140,7 +140,7 @@ mod tests {
             "mutex.rs",
             "src/lock_api.rs",
             "crates/my_lock_api_user/src/store/mutex.rs",
-            "/home/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/other-0.5.0/src/rwlock.rs",
+            "/home/me/.cargo/registry/src/index.example.org-1949cf8c6b5b557f/other-0.5.0/src/rwlock.rs",
             "library/core/src/lib.rs",
             "src/facade.rs",
         ] {
