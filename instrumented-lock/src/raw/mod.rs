@@ -301,7 +301,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             .last()
             .is_same_page(Holder::next(ready.place.window.get()))
         {
-            self.begin_as(ready, activity, 0, |_| activity != Activity::Read)
+            self.begin_as(ready, activity, false)
         } else {
             cold_path();
             let (class, next) = (ready.class.get(), ready.place.next.get());
@@ -330,27 +330,17 @@ impl<R, K: Kinds> Instrumented<R, K> {
             site,
             is_timed,
         };
-        let tags = if stats::this_thread().is_other(self.last()) {
-            stats::BOUNCED
-        } else {
-            0
-        };
-        self.begin_as(&ready, activity, tags, |at| {
-            self.leaves_word(activity, true, next, at)
-        })
+        self.begin_as(&ready, activity, true)
     }
 
-    /// The same, with these tags; says when it has begun, and is told whether to leave word in the lock.
+    /// The same; `is_new` says that the one who had the lock before was of another page.
     #[inline(always)]
-    fn begin_as(
-        &self,
-        ready: &Ready,
-        activity: Activity,
-        tags: usize,
-        leaves_word: impl FnOnce(u64) -> bool,
-    ) -> Hold {
+    fn begin_as(&self, ready: &Ready, activity: Activity, is_new: bool) -> Hold {
         let (window, next) = (ready.place.window.get(), ready.place.next.get());
-        let what = stats::hold(&ready.class.get().stats, activity) | tags;
+        let mut what = stats::hold(&ready.class.get().stats, activity);
+        if is_new && stats::this_thread().is_other(self.last()) {
+            what |= stats::BOUNCED;
+        }
         let now = || {
             if ready.is_timed {
                 clock::counter_now()
@@ -359,7 +349,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             }
         };
         window.begin_hold(next, (what, stats::site(ready.site)), now, |at| {
-            if leaves_word(at) {
+            if self.leaves_word(activity, is_new, next, at) {
                 // Looked up again, which is less to do than to remember it.
                 self.set_last(Holder::next(window));
             }
@@ -563,7 +553,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             is_timed: true,
         };
         held.note(depth, self.address(), next);
-        self.begin_as(&ready, activity, 0, |_| activity != Activity::Read)
+        self.begin_as(&ready, activity, false)
     }
 
     #[inline(never)]

@@ -8,18 +8,15 @@
 //!
 //! The order in which tasks take locks is not followed.
 
-use super::{Held, Hold, Instrumented, Kinds, hold_entry};
+use super::wait::Wait;
+use super::{Held, Hold, Instrumented, Kinds};
 use crate::brief;
-use crate::class::{LockClass, Timing};
+use crate::class::Timing;
 use crate::clock;
 use crate::lock_kind::LockKind;
 use crate::mode::Activity;
-use crate::stats::{
-    self, Arrival, Batch, Entry, Holder, Kind, Page, PageOfTask, Place, Site, Thread, Watch, tasks,
-};
+use crate::stats::{self, Holder, PageOfTask, Place, Site, Thread, tasks};
 use std::hash::{Hash as _, Hasher};
-use std::ptr;
-use std::sync::atomic::Ordering;
 
 /// The number of the task that is polled, as tokio shows it; 0 outside of any.
 pub(crate) fn task() -> u64 {
@@ -124,28 +121,12 @@ impl<R, K: Kinds> Instrumented<R, K> {
             task => tasks::name(task),
         });
         let watch = self.class.wait(class);
-        let start = clock::now();
-        let wait = TaskWait {
-            lock: self,
-            class,
-            activity,
-            site: call_sites.then_some(site),
+        let site = call_sites.then_some(site);
+        Some(TaskWait {
+            wait: self.begin_to_wait(class, activity, site, watch, page.page()),
             timing,
-            start,
-            watch,
-            arrival: watch.arrive(start, self.alone(class, watch, start)),
             page: Some(page),
-        };
-        watch.set_lock(self.address());
-        let last = self.last();
-        if last.record().is_some_and(|record| record.end().is_none()) {
-            watch.set_holder(last.to_bits());
-        }
-        let what = stats::hold(&class.stats, activity);
-        let watch = ptr::from_ref(watch).expose_provenance();
-        wait.page()
-            .begin_wait(what, stats::site(wait.site), start, watch);
-        Some(wait)
+        })
     }
 
     /// Lets go with `unlock`, then records the end.
@@ -201,146 +182,39 @@ impl<R, K: Kinds> Instrumented<R, K> {
 
 /// A wait of a task. When it is dropped it has ended without the lock.
 pub(crate) struct TaskWait<'a, R, K: Kinds> {
-    lock: &'a Instrumented<R, K>,
-    class: &'static LockClass,
-    activity: Activity,
-    site: Option<Site>,
+    wait: Wait<'a, R, K>,
     timing: Timing,
-    start: u64,
-    watch: &'static Watch,
-    arrival: Arrival,
     /// Its own, until the hold has it.
     page: Option<PageOfTask>,
 }
 
 impl<R, K: Kinds> TaskWait<'_, R, K> {
-    fn page(&self) -> &'static Page {
-        match &self.page {
-            Some(page) => page.page(),
-            None => unreachable!("it has a page as long as it waits"),
-        }
-    }
-
     /// The wait has ended with the lock taken. The page is that of the hold.
     pub(crate) fn acquired(mut self) -> (Held<()>, Option<PageOfTask>) {
         let at = clock::now();
-        let page = self.page();
-        let (me, last) = (Holder::next(page.window()), self.lock.last());
-        let bounced = if last.to_bits() != 0 && !last.is_same_page(me) {
-            stats::BOUNCED
-        } else {
-            0
-        };
-        let site = stats::site(self.site);
-        let mut what = stats::hold(&self.class.stats, self.activity) | bounced;
-        let has_others = !self.activity.is_exclusive() && self.watch.has_other_waiters();
-        if has_others {
-            what |= stats::WATCHED;
-        }
-        if self.activity.is_exclusive() && self.timing == Timing::Untimed {
-            self.watch.set_alone_since(at);
-        }
-        let start = match self.timing {
-            Timing::Untimed => stats::UNTIMED_START,
-            Timing::Exact | Timing::ForMany(_) => at,
-        };
-        let entry = hold_entry(page, what, site, self.timing, start);
-        let mut batch = page.batch();
-        let record = batch.push(&entry);
-        batch.push(&Entry {
-            what: self.what(Kind::Waited) | bounced,
-            site,
-            start: self.start,
-            end: at,
-        });
-        let left = self.blame(&mut batch, at);
-        if left > 0 {
-            let is_alone = self.activity.is_exclusive();
-            let reader = self.untold_holder(last, Activity::Read);
-            let holder = reader.filter(|_| !is_alone);
-            batch.push(&self.blame_entry(holder.unwrap_or(0), left));
-        }
-        if has_others {
-            let holder = stats::holder_word(site, self.activity);
-            self.watch.begin_hold(holder, at);
-        }
-        self.watch.set_holder(me.to_bits());
-        self.watch.leave(at);
-        batch.publish();
-        page.end_all_waits();
-        self.lock.set_last(me);
-        if let Some(line) = self.site {
-            self.lock.note(self.activity, line);
-        }
-        let held = Held {
-            inner: (),
-            hold: Some(Hold::new(record, self.timing)),
-        };
         // Without it there is nothing left to tell when this is dropped.
-        (held, self.page.take())
-    }
-
-    /// Adds a record for each line that held the lock meanwhile. Returns how many ticks are left, in which
-    /// nobody is known to have had it.
-    fn blame(&self, batch: &mut Batch<'_>, at: u64) -> u64 {
-        let mut left = at.saturating_sub(self.start);
-        self.watch.depart(&self.arrival, at, |holder, ticks| {
-            let is_exclusive = stats::activity_of(holder).is_exclusive();
-            let ticks = if is_exclusive { ticks.min(left) } else { ticks };
-            left = left.saturating_sub(ticks);
-            batch.push(&self.blame_entry(holder, ticks));
+        let own = self.page.take();
+        let hold = own.as_ref().map(|own| {
+            let page = own.page();
+            let is_other = |last: Holder| last.to_bits() != 0;
+            let end_wait = || page.end_all_waits();
+            self.wait
+                .acquired(page, (self.timing, at), is_other, end_wait)
         });
-        left
-    }
-
-    /// As in `wait.rs`.
-    fn untold_holder(&self, last: Holder, activity: Activity) -> Option<usize> {
-        let record = last.record()?;
-        let is_it = record.what() & !stats::BOUNCED == stats::hold(&self.class.stats, activity)
-            && record.end().is_none();
-        is_it.then(|| stats::holder_word(record.site(), activity))
-    }
-
-    fn blame_entry(&self, holder: usize, ticks: u64) -> Entry {
-        Entry {
-            what: self.what(Kind::Blame),
-            site: stats::site(self.site),
-            start: holder as u64,
-            end: ticks,
+        if let Some(line) = self.wait.site {
+            self.wait.lock.note(self.wait.activity, line);
         }
-    }
-
-    fn what(&self, kind: Kind) -> usize {
-        stats::what(&self.class.stats, self.activity, kind)
+        (Held { inner: (), hold }, own)
     }
 }
 
 /// Without the lock: its future was dropped, or nothing is to be had any more.
 impl<R, K: Kinds> Drop for TaskWait<'_, R, K> {
     fn drop(&mut self) {
-        if self.page.is_none() {
-            return;
+        if let Some(own) = &self.page {
+            let page = own.page();
+            self.wait.gave_up(page, clock::now());
+            page.end_all_waits();
         }
-        let page = self.page();
-        let at = clock::now();
-        let mut batch = page.batch();
-        batch.push(&Entry {
-            what: self.what(Kind::TimedOut),
-            site: 0,
-            start: self.start,
-            end: at,
-        });
-        let left = self.blame(&mut batch, at);
-        let last = Holder::from_bits(self.lock.holder.load(Ordering::Relaxed));
-        let holders = [Activity::Write, Activity::Upgradable, Activity::Read];
-        let holder = holders
-            .into_iter()
-            .find_map(|it| self.untold_holder(last, it));
-        if let Some(holder) = holder.filter(|_| left > 0) {
-            batch.push(&self.blame_entry(holder, left));
-        }
-        self.watch.leave(at);
-        batch.publish();
-        page.end_all_waits();
     }
 }

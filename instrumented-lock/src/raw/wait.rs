@@ -1,4 +1,5 @@
-//! What an acquisition does that has to wait.
+//! What an acquisition does that has to wait. A [`Wait`] is what a thread's and a task's have in common;
+//! [`WaitOfThread`] is a thread's, the task's is in `of_tasks.rs`.
 
 use super::{Held, Hold, Instrumented, Kinds, Observed, hold_entry};
 use crate::brief;
@@ -12,19 +13,24 @@ use crate::stats::{
 use std::sync::atomic::Ordering;
 use std::{mem, ptr};
 
-/// A wait in progress. When it is dropped it has ended without the lock.
-struct Wait<'a, R, K> {
-    lock: &'a Instrumented<R, K>,
-    thread: &'a Thread,
+/// A wait in progress.
+pub(super) struct Wait<'a, R, K> {
+    pub(super) lock: &'a Instrumented<R, K>,
     class: &'static LockClass,
-    activity: Activity,
-    site: Option<Site>,
+    pub(super) activity: Activity,
+    pub(super) site: Option<Site>,
     start: u64,
+    watch: &'static Watch,
+    arrival: Arrival,
+}
+
+/// That of a thread. When it is dropped it has ended without the lock.
+struct WaitOfThread<'a, R, K> {
+    wait: Wait<'a, R, K>,
+    thread: &'a Thread,
     /// Where it is announced, and what was announced there before.
     page: &'static Page,
     outer: Waiting,
-    watch: &'static Watch,
-    arrival: Arrival,
 }
 
 impl<R, K: Kinds> Instrumented<R, K> {
@@ -65,17 +71,36 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let class = observed.class;
         let watch = self.class.wait(class);
         let room = thread.room_for_wait();
-        let start = clock::now();
         let page = room.page;
-        let waiting = Wait {
-            lock: self,
+        let outer = page.outer_wait();
+        let waiting = WaitOfThread {
+            wait: self.begin_to_wait(class, activity, observed.site, watch, page),
             thread,
+            page,
+            outer,
+        };
+        let inner = wait(&self.raw)?;
+        let hold = waiting.acquired(observed.timing);
+        mem::forget(waiting);
+        Ok(Held::observed(inner, hold))
+    }
+
+    /// Joins those who wait, and says so in the page.
+    pub(super) fn begin_to_wait(
+        &self,
+        class: &'static LockClass,
+        activity: Activity,
+        site: Option<Site>,
+        watch: &'static Watch,
+        page: &Page,
+    ) -> Wait<'_, R, K> {
+        let start = clock::now();
+        let wait = Wait {
+            lock: self,
             class,
             activity,
-            site: observed.site,
+            site,
             start,
-            page,
-            outer: page.outer_wait(),
             watch,
             arrival: watch.arrive(start, self.alone(class, watch, start)),
         };
@@ -86,15 +111,12 @@ impl<R, K: Kinds> Instrumented<R, K> {
         }
         let what = stats::hold(&class.stats, activity);
         let watch = ptr::from_ref(watch).expose_provenance();
-        page.begin_wait(what, stats::site(observed.site), start, watch);
-        let inner = wait(&self.raw)?;
-        let hold = waiting.acquired(observed.timing);
-        mem::forget(waiting);
-        Ok(Held::observed(inner, hold))
+        page.begin_wait(what, stats::site(site), start, watch);
+        wait
     }
 
     /// Who holds the lock exclusively, as it remembers, and for how long it has at `now`.
-    pub(super) fn alone(&self, class: &LockClass, watch: &Watch, now: u64) -> Option<(usize, u64)> {
+    fn alone(&self, class: &LockClass, watch: &Watch, now: u64) -> Option<(usize, u64)> {
         let record = self.last().record()?;
         let is_hold = record.what() & !stats::BOUNCED == stats::hold(&class.stats, Activity::Write);
         let start = match record.start() {
@@ -107,15 +129,50 @@ impl<R, K: Kinds> Instrumented<R, K> {
     }
 }
 
-impl<R, K: Kinds> Wait<'_, R, K> {
+impl<R, K: Kinds> WaitOfThread<'_, R, K> {
     /// The wait has ended with the lock taken.
     fn acquired(&self, timing: Timing) -> Hold {
         let at = clock::now();
-        let lock = self.lock;
         let more = self.more_room();
         let page = more.as_ref().map_or(self.page, |room| room.page);
+        let is_other = |last| self.thread.is_other(last);
+        let end_wait = || self.page.end_wait(self.outer);
+        self.wait.acquired(page, (timing, at), is_other, end_wait)
+    }
+}
+
+impl<R, K> WaitOfThread<'_, R, K> {
+    /// Room for all that the wait has to say, where an allocator has used up meanwhile what there was of it.
+    fn more_room(&self) -> Option<Room> {
+        let is_used_up = self.page.room() < MOST_RECORDS;
+        is_used_up.then(|| self.thread.room_for_wait())
+    }
+}
+
+/// Without the lock.
+impl<R, K> Drop for WaitOfThread<'_, R, K> {
+    fn drop(&mut self) {
+        let at = clock::now();
+        let more = self.more_room();
+        let page = more.as_ref().map_or(self.page, |room| room.page);
+        self.wait.gave_up(page, at);
+        self.page.end_wait(self.outer);
+    }
+}
+
+impl<R, K: Kinds> Wait<'_, R, K> {
+    /// It has ended with the lock taken, and a hold begins on this page. `is_other` says whether somebody else had
+    /// the lock last, who is not of this page; `end_wait` takes back what is announced.
+    pub(super) fn acquired(
+        &self,
+        page: &'static Page,
+        (timing, at): (Timing, u64),
+        is_other: impl FnOnce(Holder) -> bool,
+        end_wait: impl FnOnce(),
+    ) -> Hold {
+        let lock = self.lock;
         let (me, last) = (Holder::next(page.window()), lock.last());
-        let is_bounce = !last.is_same_page(me) && self.thread.is_other(last);
+        let is_bounce = !last.is_same_page(me) && is_other(last);
         let bounced = if is_bounce { stats::BOUNCED } else { 0 };
         let site = stats::site(self.site);
 
@@ -155,17 +212,33 @@ impl<R, K: Kinds> Wait<'_, R, K> {
         self.watch.set_holder(me.to_bits());
         self.watch.leave(at);
         batch.publish();
-        self.page.end_wait(self.outer);
+        end_wait();
         lock.set_last(me);
         Hold::new(record, timing)
     }
 }
 
 impl<R, K> Wait<'_, R, K> {
-    /// Room for all that the wait has to say, where an allocator has used up meanwhile what there was of it.
-    fn more_room(&self) -> Option<Room> {
-        let is_used_up = self.page.room() < MOST_RECORDS;
-        is_used_up.then(|| self.thread.room_for_wait())
+    /// It has ended without the lock, which this page says. The caller takes back what is announced.
+    pub(super) fn gave_up(&self, page: &Page, at: u64) {
+        let mut batch = page.batch();
+        batch.push(&Entry {
+            what: self.what(Kind::TimedOut),
+            site: 0,
+            start: self.start,
+            end: at,
+        });
+        let left = self.blame(&mut batch, at);
+        let last = Holder::from_bits(self.lock.holder.load(Ordering::Relaxed));
+        let holders = [Activity::Write, Activity::Upgradable, Activity::Read];
+        let holder = holders
+            .into_iter()
+            .find_map(|it| self.untold_holder(last, it));
+        if let Some(holder) = holder.filter(|_| left > 0) {
+            batch.push(&self.blame_entry(holder, left));
+        }
+        self.watch.leave(at);
+        batch.publish();
     }
 
     /// Adds a record for each line that held the lock meanwhile. Returns how many ticks are left, in which
@@ -203,32 +276,5 @@ impl<R, K> Wait<'_, R, K> {
 
     fn what(&self, kind: Kind) -> usize {
         stats::what(&self.class.stats, self.activity, kind)
-    }
-}
-
-/// Without the lock.
-impl<R, K> Drop for Wait<'_, R, K> {
-    fn drop(&mut self) {
-        let at = clock::now();
-        let more = self.more_room();
-        let mut batch = more.as_ref().map_or(self.page, |room| room.page).batch();
-        batch.push(&Entry {
-            what: self.what(Kind::TimedOut),
-            site: 0,
-            start: self.start,
-            end: at,
-        });
-        let left = self.blame(&mut batch, at);
-        let last = Holder::from_bits(self.lock.holder.load(Ordering::Relaxed));
-        let holders = [Activity::Write, Activity::Upgradable, Activity::Read];
-        let holder = holders
-            .into_iter()
-            .find_map(|it| self.untold_holder(last, it));
-        if let Some(holder) = holder.filter(|_| left > 0) {
-            batch.push(&self.blame_entry(holder, left));
-        }
-        self.watch.leave(at);
-        batch.publish();
-        self.page.end_wait(self.outer);
     }
 }
