@@ -1,6 +1,10 @@
 //! Reports that nobody's code asks for, in processes of their own: the test runs itself again with the
 //! environment variable set.
 
+#[cfg(unix)]
+#[path = "src/signals.rs"]
+mod signals;
+
 use instrumented_lock::{CallSite, Mutex, Snapshot, instrumented, registry};
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -31,7 +35,7 @@ fn child(name: &str, value: &str, folder: &TempDir) -> Command {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     #[cfg(unix)]
-    unix::heeds_signals(&mut command);
+    signals::heeds_signals(&mut command);
     command
 }
 
@@ -274,20 +278,7 @@ fn the_intervals_of_a_program_that_ends_add_up_to_everything() {
 #[cfg(unix)]
 mod unix {
     use super::*;
-    use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-
-    /// Has the child end by a signal as usual, also where this test runs with one ignored, as under `nohup`.
-    pub(super) fn heeds_signals(command: &mut Command) {
-        let heed = || {
-            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
-                // SAFETY: may be called between `fork` and `exec`; nothing is handled by us.
-                unsafe { libc::signal(signal, libc::SIG_DFL) };
-            }
-            Ok(())
-        };
-        // SAFETY: what it calls may be called there.
-        unsafe { command.pre_exec(heed) };
-    }
+    use std::os::unix::process::ExitStatusExt as _;
 
     #[test]
     #[ignore = "a child"]

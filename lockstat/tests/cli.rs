@@ -2,6 +2,8 @@
 
 #![cfg(unix)]
 
+#[path = "../../tests/src/signals.rs"]
+mod signals;
 #[path = "../../instrumented-lock-export/tests/support/mod.rs"]
 mod support;
 
@@ -10,7 +12,7 @@ use proptest::prelude::*;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -253,19 +255,6 @@ fn program_uses_a_lock() {
 }
 
 /// This program, run by `lockstat run`.
-/// Has the child end by a signal as usual, also where this test runs with one ignored, as under `nohup`.
-fn heeds_signals(command: &mut Command) {
-    let heed = || {
-        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
-            // SAFETY: may be called between `fork` and `exec`; nothing is handled by us.
-            unsafe { libc::signal(signal, libc::SIG_DFL) };
-        }
-        Ok(())
-    };
-    // SAFETY: what it calls may be called there.
-    unsafe { command.pre_exec(heed) };
-}
-
 fn program(options: &[&str], then: &str) -> Command {
     let mut command = lockstat(&["run"]);
     command
@@ -277,7 +266,7 @@ fn program(options: &[&str], then: &str) -> Command {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    heeds_signals(&mut command);
+    signals::heeds_signals(&mut command);
     command
 }
 

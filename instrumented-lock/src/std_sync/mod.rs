@@ -284,6 +284,39 @@ macro_rules! guard_of {
 }
 use guard_of;
 
+/// How a guard, whose value may be changed, becomes one for a part of it: by its function `mapped`.
+macro_rules! parts_of {
+    ($Mapped:ident) => {
+        /// A guard for a part of the value. (Of a nightly std.)
+        pub fn map<U, F>(mut orig: Self, f: F) -> $Mapped<'a, U>
+        where
+            F: FnOnce(&mut T) -> &mut U,
+            U: ?Sized,
+        {
+            // With the guard alive, which marks the lock where this panics.
+            let part = std::ptr::NonNull::from(f(&mut orig));
+            Self::mapped(orig, part)
+        }
+
+        /// A guard for a part of the value, if there is one, or else this guard. (Of a nightly std.)
+        ///
+        /// # Errors
+        ///
+        /// If `f` returns `None`.
+        pub fn filter_map<U, F>(mut orig: Self, f: F) -> Result<$Mapped<'a, U>, Self>
+        where
+            F: FnOnce(&mut T) -> Option<&mut U>,
+            U: ?Sized,
+        {
+            match f(&mut orig).map(std::ptr::NonNull::from) {
+                Some(part) => Ok(Self::mapped(orig, part)),
+                None => Err(orig),
+            }
+        }
+    };
+}
+use parts_of;
+
 /// What a guard shares with other threads, and shows: its value.
 macro_rules! shown_as_value {
     ($Guard:ident) => {

@@ -1,6 +1,6 @@
 //! [`Mutex`] and its guards.
 
-use super::{NotSend, poisoning_lock, result, shown_as_value};
+use super::{NotSend, parts_of, poisoning_lock, result, shown_as_value};
 use crate::raw::{OwnMutex as _, Poisonable as _, Poisoning, RawPoisoningMutex};
 use lock_api::RawMutex as _;
 use std::fmt;
@@ -172,32 +172,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         (self.raw(), &mut self.state)
     }
 
-    /// A guard for a part of the value. (Of a nightly std.)
-    pub fn map<U, F>(mut orig: Self, f: F) -> MappedMutexGuard<'a, U>
-    where
-        F: FnOnce(&mut T) -> &mut U,
-        U: ?Sized,
-    {
-        // With the guard alive, which marks the mutex where this panics.
-        let part = NonNull::from(f(&mut orig));
-        Self::mapped(orig, part)
-    }
-
-    /// A guard for a part of the value, if there is one, or else this guard. (Of a nightly std.)
-    ///
-    /// # Errors
-    ///
-    /// If `f` returns `None`.
-    pub fn filter_map<U, F>(mut orig: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
-    where
-        F: FnOnce(&mut T) -> Option<&mut U>,
-        U: ?Sized,
-    {
-        match f(&mut orig).map(NonNull::from) {
-            Some(part) => Ok(Self::mapped(orig, part)),
-            None => Err(orig),
-        }
-    }
+    parts_of!(MappedMutexGuard);
 
     fn mapped<U: ?Sized>(orig: Self, part: NonNull<U>) -> MappedMutexGuard<'a, U> {
         let mut this = ManuallyDrop::new(orig);
@@ -256,31 +231,7 @@ impl<T: ?Sized> DerefMut for MappedMutexGuard<'_, T> {
 shown_as_value!(MappedMutexGuard);
 
 impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
-    /// A guard for a part of the value.
-    pub fn map<U, F>(mut orig: Self, f: F) -> MappedMutexGuard<'a, U>
-    where
-        F: FnOnce(&mut T) -> &mut U,
-        U: ?Sized,
-    {
-        let part = NonNull::from(f(&mut orig));
-        Self::mapped(orig, part)
-    }
-
-    /// A guard for a part of the value, if there is one, or else this guard.
-    ///
-    /// # Errors
-    ///
-    /// If `f` returns `None`.
-    pub fn filter_map<U, F>(mut orig: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
-    where
-        F: FnOnce(&mut T) -> Option<&mut U>,
-        U: ?Sized,
-    {
-        match f(&mut orig).map(NonNull::from) {
-            Some(part) => Ok(Self::mapped(orig, part)),
-            None => Err(orig),
-        }
-    }
+    parts_of!(MappedMutexGuard);
 
     fn mapped<U: ?Sized>(orig: Self, part: NonNull<U>) -> MappedMutexGuard<'a, U> {
         let mut this = ManuallyDrop::new(orig);

@@ -1,6 +1,6 @@
 //! [`RwLock`] and its guards.
 
-use super::{NotSend, guard_of, poisoning_lock, result};
+use super::{NotSend, guard_of, parts_of, poisoning_lock, result};
 use crate::raw::{LookAtRwLock as _, Poison, Poisonable as _, Poisoning, RawPoisoningRwLock};
 use std::fmt;
 use std::marker::PhantomData;
@@ -221,32 +221,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         }
     }
 
-    /// A guard for a part of the value. (Of a nightly std.)
-    pub fn map<U, F>(mut orig: Self, f: F) -> MappedRwLockWriteGuard<'a, U>
-    where
-        F: FnOnce(&mut T) -> &mut U,
-        U: ?Sized,
-    {
-        // With the guard alive, which marks the lock where this panics.
-        let part = NonNull::from(f(&mut orig));
-        Self::mapped(orig, part)
-    }
-
-    /// A guard for a part of the value, if there is one, or else this guard. (Of a nightly std.)
-    ///
-    /// # Errors
-    ///
-    /// If `f` returns `None`.
-    pub fn filter_map<U, F>(mut orig: Self, f: F) -> Result<MappedRwLockWriteGuard<'a, U>, Self>
-    where
-        F: FnOnce(&mut T) -> Option<&mut U>,
-        U: ?Sized,
-    {
-        match f(&mut orig).map(NonNull::from) {
-            Some(part) => Ok(Self::mapped(orig, part)),
-            None => Err(orig),
-        }
-    }
+    parts_of!(MappedRwLockWriteGuard);
 
     fn mapped<U: ?Sized>(orig: Self, mut part: NonNull<U>) -> MappedRwLockWriteGuard<'a, U> {
         let (inner, was_panicking) = orig.into_parts();
@@ -336,31 +311,7 @@ pub struct MappedRwLockWriteGuard<'a, T: ?Sized> {
 guard_of!(MappedRwLockWriteGuard, mutable);
 
 impl<'a, T: ?Sized> MappedRwLockWriteGuard<'a, T> {
-    /// A guard for a part of the value.
-    pub fn map<U, F>(mut orig: Self, f: F) -> MappedRwLockWriteGuard<'a, U>
-    where
-        F: FnOnce(&mut T) -> &mut U,
-        U: ?Sized,
-    {
-        let part = NonNull::from(f(&mut orig));
-        Self::mapped(orig, part)
-    }
-
-    /// A guard for a part of the value, if there is one, or else this guard.
-    ///
-    /// # Errors
-    ///
-    /// If `f` returns `None`.
-    pub fn filter_map<U, F>(mut orig: Self, f: F) -> Result<MappedRwLockWriteGuard<'a, U>, Self>
-    where
-        F: FnOnce(&mut T) -> Option<&mut U>,
-        U: ?Sized,
-    {
-        match f(&mut orig).map(NonNull::from) {
-            Some(part) => Ok(Self::mapped(orig, part)),
-            None => Err(orig),
-        }
-    }
+    parts_of!(MappedRwLockWriteGuard);
 
     fn mapped<U: ?Sized>(orig: Self, mut part: NonNull<U>) -> MappedRwLockWriteGuard<'a, U> {
         let this = ManuallyDrop::new(orig);
