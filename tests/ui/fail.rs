@@ -2,11 +2,11 @@
 //! anew; read the difference.
 //!
 //! Without a case that passes, one call of the compiler checks them all. What is accepted is in
-//! `ui_pass.rs`.
+//! `pass.rs`.
 
 #[test]
 fn attribute_each_rule_is_refused_as_expected() {
     let cases = trybuild::TestCases::new();
-    cases.compile_fail("ui/fail/*.rs");
-    cases.compile_fail("ui/fail/*/*.rs");
+    cases.compile_fail("fail/*.rs");
+    cases.compile_fail("fail/*/*.rs");
 }
