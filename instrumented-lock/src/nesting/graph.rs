@@ -8,6 +8,7 @@
 use crate::mode::Activity;
 use crate::stats::Site;
 use std::collections::HashMap;
+use std::mem;
 use std::sync::Arc;
 
 /// A class and what one of its locks is held or asked for: the class's address, and an [`Activity`] in the
@@ -44,31 +45,95 @@ pub(crate) struct Edge {
 /// Edges that are kept.
 const MOST_EDGES: usize = 1 << 14;
 
-/// Edges that there is room for at first.
-const FIRST_ROOM: usize = 256;
+/// Room for so many more than half of what is kept is there at least, wherever a thread could make it.
+const SPARE: usize = 256;
 
-/// Adding and searching allocate nothing: an edge may be learnt with an allocator's lock held. What they need
-/// is there [from the start](Graph::with_room_for).
-#[derive(Debug, Default)]
-pub(crate) struct Graph {
-    edges: Vec<Edge>,
-    /// Of each edge the one before that leads from the same class, as an index from 1.
-    next: Vec<u32>,
-    /// The last edge that leads from a class, likewise.
-    first: HashMap<usize, u32>,
-    /// For a search: which one it is, by which edges have been reached, and what is still to be followed.
+/// A class that has edges.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    class: usize,
+    /// The last edge that leads from it, as an index from 1.
+    first: u32,
+    /// By what is asked for: for what holds that has to wait, a bit for each [`Activity`].
+    waits_for: [u8; Activity::ALL.len()],
+    /// By which search it has been reached, the last time, and which holds that has gone on from.
     search: u32,
-    reached: Vec<Reached>,
-    queue: Vec<u32>,
+    followed: u8,
 }
 
-/// How an edge has been reached.
-#[derive(Clone, Copy, Debug, Default)]
-struct Reached {
-    /// By which search, the last time.
+/// A class in [`Graph::nodes`] and what is held or asked for, as in an [`End`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct NodeEnd(u32);
+
+impl NodeEnd {
+    const BITS: u32 = 3;
+
+    fn new(node: u32, end: End) -> Self {
+        let low = number(end & !CLASS);
+        NodeEnd(node << Self::BITS | low)
+    }
+
+    fn node(self) -> usize {
+        (self.0 >> Self::BITS) as usize
+    }
+
+    fn low(self) -> usize {
+        (self.0 & ((1 << Self::BITS) - 1)) as usize
+    }
+
+    fn activity(self) -> Activity {
+        activity_of(self.low())
+    }
+}
+
+/// What a search reads of an edge, apart from what only a report does.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    held: NodeEnd,
+    wanted: NodeEnd,
+    /// The edge before that leads from the same class, as an index from 1.
+    next: u32,
+    /// The name of the thread, likewise.
+    thread: u32,
+}
+
+impl Link {
+    fn is_within(self) -> bool {
+        self.held.node() == self.wanted.node()
+    }
+}
+
+/// The rest of an edge.
+#[derive(Clone, Copy, Debug)]
+struct Facts {
+    held_at: Option<Site>,
+    wanted_at: Option<Site>,
+    count: u64,
+}
+
+/// An edge that a search has come to.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    edge: u32,
+    /// After which one, as an index from 1 among the steps.
+    after: u32,
+    /// The holds that it goes on from, in the class that it leads to: a bit for each [`Activity`].
+    follow: u8,
+}
+
+/// Adding and searching allocate nothing: an edge may be learnt with an allocator's lock held. What they need
+/// is there [from the start](Graph::with_more_room).
+#[derive(Debug)]
+pub(crate) struct Graph {
+    links: Vec<Link>,
+    facts: Vec<Facts>,
+    nodes: Vec<Node>,
+    /// Where a class is in `nodes`.
+    places: HashMap<usize, u32>,
+    names: Vec<Arc<str>>,
+    /// What searches there have been, and the way of the last.
     search: u32,
-    /// From which edge, as an index from 1.
-    from: u32,
+    steps: Vec<Step>,
 }
 
 /// What became of an edge.
@@ -87,150 +152,287 @@ pub(crate) enum Added {
 /// Whether who asks for a lock of a class has to wait for who holds it, or for somebody who waits for that.
 pub(crate) type Conflicts = fn(class: usize, held: Activity, wanted: Activity) -> bool;
 
+/// How many of something a graph has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Size {
+    edges: usize,
+    nodes: usize,
+    names: usize,
+}
+
 impl Graph {
-    pub(crate) fn edges(&self) -> &[Edge] {
-        &self.edges
+    /// An empty one that has room for so much, and for some more.
+    pub(crate) fn with_more_room(size: Size) -> Self {
+        let more = |count: usize| count + count / 16 + SPARE;
+        let edges = more(size.edges).min(MOST_EDGES);
+        let nodes = more(size.nodes);
+        Graph {
+            links: Vec::with_capacity(edges),
+            facts: Vec::with_capacity(edges),
+            nodes: Vec::with_capacity(nodes),
+            places: HashMap::with_capacity(nodes),
+            names: Vec::with_capacity(more(size.names)),
+            search: 0,
+            // A search goes on from a node once for each activity at most.
+            steps: Vec::with_capacity((nodes * Activity::ALL.len()).min(edges)),
+        }
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        Size {
+            edges: self.links.len(),
+            nodes: self.nodes.len(),
+            names: self.names.len(),
+        }
+    }
+
+    fn spare(&self) -> Size {
+        Size {
+            edges: self.links.capacity() - self.links.len(),
+            nodes: self.nodes.capacity() - self.nodes.len(),
+            names: self.names.capacity() - self.names.len(),
+        }
+    }
+
+    /// Whether little room is left, and there may be more.
+    pub(crate) fn is_short(&self) -> bool {
+        let (size, spare) = (self.size(), self.spare());
+        let is_short = |count: usize, spare: usize| spare <= SPARE / 2 + count / 32;
+        size.edges + spare.edges < MOST_EDGES && is_short(size.edges, spare.edges)
+            || size.edges < MOST_EDGES
+                && (is_short(size.nodes, spare.nodes) || is_short(size.names, spare.names))
+    }
+
+    /// Whether there is room for all that another one has.
+    pub(crate) fn has_room_for(&self, size: Size) -> bool {
+        size.edges <= self.links.capacity()
+            && size.nodes <= self.nodes.capacity()
+            && size.names <= self.names.capacity()
+    }
+
+    /// Takes over all that another one has, in place of its own, if there is room for it: to go on in its place.
+    /// Neither allocates nor frees.
+    pub(crate) fn take_over(&mut self, other: &Graph) {
+        self.copy(other);
+        let places = self.nodes.iter().map(|node| node.class).zip(0..);
+        self.places.extend(places);
+    }
+
+    /// The same, to be looked at: nothing can be added.
+    pub(crate) fn copy(&mut self, other: &Graph) {
+        assert!(self.links.is_empty() && self.has_room_for(other.size()));
+        self.links.extend_from_slice(&other.links);
+        self.facts.extend_from_slice(&other.facts);
+        self.nodes.extend_from_slice(&other.nodes);
+        self.names.extend_from_slice(&other.names);
+        self.search = other.search;
+    }
+
+    /// The edge of this index.
+    pub(crate) fn edge(&self, at: u32) -> Edge {
+        let (link, facts) = (self.links[at as usize], self.facts[at as usize]);
+        let end = |end: NodeEnd| self.nodes[end.node()].class | end.low();
+        let name = link.thread.checked_sub(1);
+        Edge {
+            held: end(link.held),
+            wanted: end(link.wanted),
+            held_at: facts.held_at,
+            wanted_at: facts.wanted_at,
+            thread: name.map(|name| Arc::clone(&self.names[name as usize])),
+            count: facts.count,
+        }
+    }
+
+    /// All edges, in the order of their indices.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = Edge> {
+        (0..number(self.links.len())).map(|at| self.edge(at))
     }
 
     pub(crate) fn count(&mut self, edge: u32, times: u64) {
-        if let Some(edge) = self.edges.get_mut(edge as usize) {
-            edge.count = edge.count.saturating_add(times);
-        }
-    }
-
-    /// Whether half of the room is used, and there may be more.
-    pub(crate) fn is_short(&self) -> bool {
-        let (used, room) = (self.edges.len(), self.reached.len());
-        used * 2 >= room && room < MOST_EDGES
-    }
-
-    /// Whether there is room for so many edges.
-    pub(crate) fn has_room_for(&self, edges: usize) -> bool {
-        edges <= self.reached.len()
-    }
-
-    /// A larger one, with nothing in it; as large as it takes for so many edges.
-    pub(crate) fn with_room_for(edges: usize) -> Self {
-        let room = edges.next_power_of_two().clamp(FIRST_ROOM, MOST_EDGES);
-        Graph {
-            edges: Vec::with_capacity(room),
-            next: Vec::with_capacity(room),
-            first: HashMap::with_capacity(room),
-            queue: Vec::with_capacity(room),
-            reached: vec![Reached::default(); room],
-            search: 0,
-        }
-    }
-
-    /// Takes over all edges of another one, if there is room for them. Neither allocates nor frees.
-    pub(crate) fn take_over(&mut self, other: &mut Graph) {
-        if self.has_room_for(other.edges.len()) && self.edges.is_empty() {
-            other.edges.drain(..).for_each(|edge| self.push(edge));
+        if let Some(facts) = self.facts.get_mut(edge as usize) {
+            facts.count = facts.count.saturating_add(times);
         }
     }
 
     /// Adds an edge, unless it is known.
-    pub(crate) fn add(&mut self, new: Edge, conflicts: Conflicts) -> Added {
-        let same = |&edge: &u32| {
-            let edge = &self.edges[edge as usize];
-            (edge.held, edge.wanted) == (new.held, new.wanted)
-        };
-        if let Some(known) = self.from(class_of(new.held)).find(same) {
-            return Added::Known(known);
+    pub(crate) fn add(&mut self, new: &Edge, conflicts: Conflicts) -> Added {
+        let ends = (new.held, new.wanted);
+        let held = self.places.get(&class_of(new.held)).copied();
+        let wanted = self.places.get(&class_of(new.wanted)).copied();
+        if let Some((held, wanted)) = held.zip(wanted) {
+            let ends = (NodeEnd::new(held, ends.0), NodeEnd::new(wanted, ends.1));
+            let is_it = |&at: &u32| {
+                let link = &self.links[at as usize];
+                (link.held, link.wanted) == ends
+            };
+            if let Some(known) = self.from(held as usize).find(is_it) {
+                return Added::Known(known);
+            }
         }
-        match self.edges.len() {
-            MOST_EDGES => return Added::Full,
-            count if count >= self.reached.len() => return Added::NoRoom,
-            _ => {}
+        let spare = self.spare();
+        if self.links.len() >= MOST_EDGES {
+            return Added::Full;
         }
-        self.push(new);
-        let index = u32::try_from(self.edges.len() - 1).unwrap_or(u32::MAX);
-        Added::New(index, self.last_of_circle(index, conflicts).is_some())
+        if spare.edges == 0 || spare.nodes < 2 || spare.names == 0 {
+            return Added::NoRoom;
+        }
+        let held = self.node(class_of(new.held), conflicts);
+        let wanted = self.node(class_of(new.wanted), conflicts);
+        let index = number(self.links.len());
+        let thread = new.thread.as_ref().map_or(0, |name| self.name(name) + 1);
+        let first = &mut self.nodes[held as usize].first;
+        self.links.push(Link {
+            held: NodeEnd::new(held, new.held),
+            wanted: NodeEnd::new(wanted, new.wanted),
+            next: mem::replace(first, index + 1),
+            thread,
+        });
+        self.facts.push(Facts {
+            held_at: new.held_at,
+            wanted_at: new.wanted_at,
+            count: new.count,
+        });
+        Added::New(index, self.last_of_circle(index).is_some())
     }
 
-    /// Adds an edge that is not known.
-    pub(crate) fn push(&mut self, new: Edge) {
-        let first = self.first.entry(class_of(new.held)).or_insert(0);
-        self.next.push(*first);
-        self.edges.push(new);
-        *first = u32::try_from(self.edges.len()).unwrap_or(u32::MAX);
+    /// Where a class is among the nodes, from now on if it was not.
+    fn node(&mut self, class: usize, conflicts: Conflicts) -> u32 {
+        let nodes = &mut self.nodes;
+        *self.places.entry(class).or_insert_with(|| {
+            let waits_for = Activity::ALL.map(|wanted| {
+                let held = Activity::ALL.into_iter();
+                let held = held.filter(|&held| conflicts(class, held, wanted));
+                held.fold(0, |bits, held| bits | bit(held))
+            });
+            nodes.push(Node {
+                class,
+                first: 0,
+                waits_for,
+                search: 0,
+                followed: 0,
+            });
+            number(nodes.len() - 1)
+        })
+    }
+
+    /// Where a name is. One that many threads share is mostly there once: only the last few are looked at.
+    fn name(&mut self, name: &Arc<str>) -> u32 {
+        const FEW: usize = 64;
+        let before = self.names.iter().rev().take(FEW);
+        let known = before.zip(1..).find(|(known, _)| *known == name);
+        let place = known.map(|(_, from_end)| self.names.len() - from_end);
+        number(place.unwrap_or_else(|| {
+            self.names.push(Arc::clone(name));
+            self.names.len() - 1
+        }))
     }
 
     /// The edges of the circle that this one has closed, which is the first; none where it has not.
-    pub(crate) fn circle(&mut self, closed_by: u32, conflicts: Conflicts) -> Vec<u32> {
-        let Some(last) = self.last_of_circle(closed_by, conflicts) else {
+    pub(crate) fn circle(&mut self, closed_by: u32) -> Vec<u32> {
+        let Some(last) = self.last_of_circle(closed_by) else {
             return Vec::new();
         };
-        let before = |&at: &u32| self.reached[at as usize].from.checked_sub(1);
-        let mut path: Vec<_> = std::iter::successors(Some(last), before).collect();
+        let before = |step: &Step| Some(self.steps[step.after.checked_sub(1)? as usize]);
+        let steps = std::iter::successors(Some(last), before);
+        let mut path: Vec<_> = steps.map(|step| step.edge).collect();
         path.push(closed_by);
         path.reverse();
         path
     }
 
-    /// The edges that lead from a class, the latest first.
-    fn from(&self, class: usize) -> impl Iterator<Item = u32> {
-        let first = self.first.get(&class).copied().unwrap_or(0);
+    /// The edges that lead from a node, the latest first.
+    fn from(&self, node: usize) -> impl Iterator<Item = u32> {
         let edge = |number: u32| number.checked_sub(1);
-        std::iter::successors(edge(first), move |&at| edge(self.next[at as usize]))
+        let first = edge(self.nodes[node].first);
+        std::iter::successors(first, move |&at| edge(self.links[at as usize].next))
+    }
+
+    /// Whether what an edge asks for has to wait for what another one holds.
+    fn waits_for(&self, wanted: Link, held: Link) -> bool {
+        let (wanted, held) = (wanted.wanted, held.held);
+        wanted.node() == held.node()
+            && self.nodes[held.node()].waits_for[wanted.activity() as usize] & bit(held.activity())
+                != 0
     }
 
     /// The last of as few edges as can be, known before this one, that together with it lead round in a circle
-    /// in which each thread waits for the next one. The way to it is in `reached`.
-    fn last_of_circle(&mut self, closed_by: u32, conflicts: Conflicts) -> Option<u32> {
-        let waits_for = |wanted: &Edge, held: &Edge| {
-            class_of(wanted.wanted) == class_of(held.held)
-                && conflicts(
-                    class_of(held.held),
-                    activity_of(held.held),
-                    activity_of(wanted.wanted),
-                )
-        };
-        let is_within = |edge: &Edge| class_of(edge.held) == class_of(edge.wanted);
-        self.search = self.search.wrapping_add(1);
-        self.queue.clear();
-        let new = &self.edges[closed_by as usize];
-        if is_within(new) {
+    /// in which each thread waits for the next one. The way to it is in `steps`.
+    fn last_of_circle(&mut self, closed_by: u32) -> Option<Step> {
+        let new = self.links[closed_by as usize];
+        if new.is_within() {
             // In one class it is the other direction that closes the circle.
             let closes = |&at: &u32| {
-                let edge = &self.edges[at as usize];
+                let link = self.links[at as usize];
                 at < closed_by
-                    && is_within(edge)
-                    && (edge.wanted ^ new.wanted) & DOWNWARDS != 0
-                    && waits_for(new, edge)
-                    && waits_for(edge, new)
+                    && link.is_within()
+                    && (link.wanted.low() ^ new.wanted.low()) & DOWNWARDS != 0
+                    && self.waits_for(new, link)
+                    && self.waits_for(link, new)
             };
-            let other = self.from(class_of(new.held)).find(closes)?;
-            self.reached[other as usize].from = 0;
-            return Some(other);
+            let edge = self.from(new.held.node()).find(closes)?;
+            return Some(Step {
+                edge,
+                after: 0,
+                follow: 0,
+            });
         }
         // Breadth first, so that what is found is short.
-        let mut done = 0;
-        let (mut after, mut from) = (closed_by, 0);
+        self.search = self.search.wrapping_add(1);
+        self.steps.clear();
+        let (mut wanted, mut follow, mut after) = (new.wanted, self.reach(new.wanted), 0);
         loop {
-            let wanted = class_of(self.edges[after as usize].wanted);
-            let mut next = self.first.get(&wanted).copied().unwrap_or(0);
-            while let Some(at) = next.checked_sub(1) {
-                next = self.next[at as usize];
-                let edge = &self.edges[at as usize];
-                let reached = &mut self.reached[at as usize];
-                let is_new = reached.search != self.search && at < closed_by && !is_within(edge);
-                if is_new && waits_for(&self.edges[after as usize], edge) {
-                    *reached = Reached {
-                        search: self.search,
-                        from,
-                    };
-                    self.queue.push(at);
+            let mut next = self.nodes[wanted.node()].first;
+            while let Some(edge) = next.checked_sub(1) {
+                let link = self.links[edge as usize];
+                next = link.next;
+                let is_on_the_way = edge < closed_by
+                    && follow & bit(link.held.activity()) != 0
+                    && !link.is_within();
+                if !is_on_the_way {
+                    continue;
+                }
+                if self.waits_for(link, new) {
+                    return Some(Step {
+                        edge,
+                        after,
+                        follow: 0,
+                    });
+                }
+                let follow = self.reach(link.wanted);
+                if follow != 0 {
+                    self.steps.push(Step {
+                        edge,
+                        after,
+                        follow,
+                    });
                 }
             }
-            after = *self.queue.get(done)?;
-            if waits_for(&self.edges[after as usize], &self.edges[closed_by as usize]) {
-                return Some(after);
-            }
-            from = after + 1;
-            done += 1;
+            let step = *self.steps.get(after as usize)?;
+            (wanted, follow) = (self.links[step.edge as usize].wanted, step.follow);
+            after += 1;
         }
     }
+
+    /// A search has come to who asks for this. Returns the holds there that it goes on from: those that it has
+    /// not come to before, on a way that is no longer.
+    fn reach(&mut self, wanted: NodeEnd) -> u8 {
+        let node = &mut self.nodes[wanted.node()];
+        if node.search != self.search {
+            (node.search, node.followed) = (self.search, 0);
+        }
+        let follow = node.waits_for[wanted.activity() as usize] & !node.followed;
+        node.followed |= follow;
+        follow
+    }
+}
+
+fn bit(activity: Activity) -> u8 {
+    1 << activity as u8
+}
+
+/// A number that is no larger than a few of [`MOST_EDGES`].
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -258,20 +460,38 @@ mod tests {
         }
     }
 
-    fn add(graph: &mut Graph, held: End, wanted: End) -> Option<Vec<u32>> {
+    fn new() -> Graph {
+        Graph::with_more_room(Size::default())
+    }
+
+    fn make_room(graph: &mut Graph) {
         if graph.is_short() {
-            let mut larger = Graph::with_room_for(graph.edges().len() * 4);
+            let mut larger = Graph::with_more_room(graph.size());
             larger.take_over(graph);
             *graph = larger;
         }
-        let capacity = |graph: &Graph| (graph.edges.capacity(), graph.queue.capacity());
-        let room = capacity(graph);
-        let added = graph.add(edge(held, wanted), conflicts);
-        assert_eq!(capacity(graph), room, "nothing is allocated");
+    }
+
+    fn capacities(graph: &Graph) -> [usize; 6] {
+        [
+            graph.links.capacity(),
+            graph.facts.capacity(),
+            graph.nodes.capacity(),
+            graph.places.capacity(),
+            graph.names.capacity(),
+            graph.steps.capacity(),
+        ]
+    }
+
+    fn add(graph: &mut Graph, held: End, wanted: End) -> Option<Vec<u32>> {
+        make_room(graph);
+        let room = capacities(graph);
+        let added = graph.add(&edge(held, wanted), conflicts);
+        assert_eq!(capacities(graph), room, "nothing is allocated");
         let Added::New(index, is_closed) = added else {
             panic!("{added:?}");
         };
-        let circle = graph.circle(index, conflicts);
+        let circle = graph.circle(index);
         assert_eq!(is_closed, !circle.is_empty());
         is_closed.then_some(circle)
     }
@@ -279,7 +499,7 @@ mod tests {
     #[test]
     fn a_circle_of_any_length_is_found_by_the_edge_that_closes_it() {
         for length in 2..40 {
-            let mut graph = Graph::default();
+            let mut graph = new();
             let at = |n: usize| end(2 * (n % length) + 1, Write);
             for n in 0..length - 1 {
                 assert_eq!(add(&mut graph, at(n), at(n + 1)), None);
@@ -288,7 +508,7 @@ mod tests {
             }
             let circle = add(&mut graph, at(length - 1), at(0)).expect("it is closed");
             assert_eq!(circle.len(), length);
-            let ends = circle.iter().map(|&at| &graph.edges()[at as usize]);
+            let ends = circle.iter().map(|&at| graph.edge(at));
             let ends: Vec<_> = ends.map(|edge| (edge.held, edge.wanted)).collect();
             for (n, (_, wanted)) in ends.iter().enumerate() {
                 assert_eq!(*wanted, ends[(n + 1) % length].0);
@@ -298,7 +518,7 @@ mod tests {
 
     #[test]
     fn readers_that_do_not_wait_for_each_other_close_no_circle() {
-        let mut graph = Graph::default();
+        let mut graph = new();
         let (a, b) = (2, 4);
         assert_eq!(add(&mut graph, end(a, Read), end(b, Read)), None);
         assert_eq!(add(&mut graph, end(b, Read), end(a, Read)), None);
@@ -309,7 +529,7 @@ mod tests {
             Some(vec![3, 2])
         );
         // Those who queue behind a writer may wait for other readers.
-        let mut graph = Graph::default();
+        let mut graph = new();
         let (a, b) = (1, 3);
         assert_eq!(add(&mut graph, end(a, Read), end(b, Read)), None);
         assert_eq!(
@@ -320,11 +540,11 @@ mod tests {
 
     #[test]
     fn locks_of_one_class_have_a_direction() {
-        let mut graph = Graph::default();
+        let mut graph = new();
         let (up, down) = (end(1, Write), end(1, Write) | DOWNWARDS);
         assert_eq!(add(&mut graph, end(1, Write), up), None);
         assert_eq!(
-            graph.add(edge(end(1, Write), up), conflicts),
+            graph.add(&edge(end(1, Write), up), conflicts),
             Added::Known(0)
         );
         assert_eq!(add(&mut graph, end(1, Write), down), Some(vec![1, 0]));
@@ -337,8 +557,44 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_takes_64_bytes() {
-        assert!(size_of::<Edge>() + size_of::<u32>() <= 64);
+    fn what_is_learnt_is_there_however_much_room_is_made_for_it() {
+        let mut graph = new();
+        let name =
+            |n: usize| (!n.is_multiple_of(3)).then(|| Arc::from(format!("thread {}", n / 100)));
+        // Of some 5,000 classes, and more edges than are kept.
+        let learnt = |n: usize| Edge {
+            thread: name(n),
+            count: n as u64,
+            ..edge(end(n / 3 + 1, Write), end(n / 3 + 2 + n % 3, Read))
+        };
+        for n in 0..MOST_EDGES {
+            make_room(&mut graph);
+            let room = capacities(&graph);
+            let added = graph.add(&learnt(n), conflicts);
+            assert_eq!(added, Added::New(number(n), false));
+            assert_eq!(capacities(&graph), room, "nothing is allocated");
+        }
+        let full = graph.add(&learnt(MOST_EDGES), conflicts);
+        assert_eq!((full, graph.is_short()), (Added::Full, false));
+        for n in 0..MOST_EDGES {
+            let (found, expected) = (graph.edge(number(n)), learnt(n));
+            assert_eq!((found.held, found.wanted), (expected.held, expected.wanted));
+            assert_eq!(found.thread, expected.thread);
+            assert_eq!(found.count, expected.count);
+            assert_eq!(graph.add(&expected, conflicts), Added::Known(number(n)));
+        }
+        assert!(graph.names.len() < 400, "names are shared");
+    }
+
+    #[test]
+    fn a_graph_without_room_says_so() {
+        let mut graph = new();
+        let added = (0..).map(|n| graph.add(&edge(end(n, Write), end(n + 1, Write)), conflicts));
+        let mut rest = added.skip_while(|added| matches!(added, Added::New(..)));
+        assert_eq!(rest.next(), Some(Added::NoRoom));
+        assert!(graph.is_short());
+        make_room(&mut graph);
+        assert!(!graph.is_short());
     }
 
     /// Whether there is a closed way through `ends`, all tried.
@@ -373,7 +629,7 @@ mod tests {
         };
         let (mut closed, mut open) = (0, 0);
         for _ in 0..300 {
-            let mut graph = Graph::default();
+            let mut graph = new();
             let mut edges = Vec::new();
             for _ in 0..8 {
                 let mut one = || {

@@ -15,7 +15,7 @@ use crate::mode::{Activity, Mode};
 use crate::settings::{self, Reaction};
 use crate::snapshot::{Finding, FindingKind, Location, Order, OrderEdge, OrderEnd};
 use crate::stats::{self, HeldLocks, Record, Site, Thread};
-use graph::{Added, DOWNWARDS, Edge, End, Graph, activity_of, class_of};
+use graph::{Added, DOWNWARDS, Edge, End, Graph, Size, activity_of, class_of};
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::io::{self, Write as _};
@@ -52,7 +52,7 @@ struct Learnt {
 impl Learnt {
     fn new() -> Self {
         Learnt {
-            graph: Graph::with_room_for(0),
+            graph: Graph::with_more_room(Size::default()),
             findings: Vec::with_capacity(MOST_FINDINGS),
             unlisted: 0,
         }
@@ -99,7 +99,7 @@ fn begin() {
 pub(crate) fn order() -> Order {
     let _inside = Inside::enter();
     let copy = copy();
-    let mut edges: Vec<_> = copy.graph.edges().iter().map(plain_edge).collect();
+    let mut edges: Vec<_> = copy.graph.edges().map(|edge| plain_edge(&edge)).collect();
     edges.sort_by(|a, b| a.identity().cmp(&b.identity()));
     let mut graph = copy.graph;
     let findings = copy.findings.iter();
@@ -114,19 +114,17 @@ fn copy() -> Learnt {
     let mut copy = Learnt::new();
     loop {
         let is_whole = with_learnt(|learnt| {
-            let edges = learnt.graph.edges();
-            let has_room = copy.graph.has_room_for(edges.len());
+            let size = learnt.graph.size();
+            let has_room = copy.graph.has_room_for(size);
             if has_room {
-                for edge in edges {
-                    copy.graph.push(edge.clone());
-                }
+                copy.graph.copy(&learnt.graph);
                 copy.findings.extend(learnt.findings.iter().cloned());
                 copy.unlisted = learnt.unlisted;
             }
-            has_room.then_some(()).ok_or(edges.len())
+            has_room.then_some(()).ok_or(size)
         });
         match is_whole {
-            Some(Err(edges)) => copy.graph = Graph::with_room_for(edges * 2),
+            Some(Err(size)) => copy.graph = Graph::with_more_room(size),
             Some(Ok(())) | None => return copy,
         }
     }
@@ -136,12 +134,10 @@ fn plain(graph: &mut Graph, shown: &Shown) -> Finding {
     let edges = match (&shown.by, shown.kind) {
         (By::Other(edge), _) => vec![plain_edge(edge)],
         (&By::Edge(edge), FindingKind::Circle) => {
-            let circle = graph.circle(edge, conflicts).into_iter();
-            circle
-                .map(|at| plain_edge(&graph.edges()[at as usize]))
-                .collect()
+            let circle = graph.circle(edge).into_iter();
+            circle.map(|at| plain_edge(&graph.edge(at))).collect()
         }
-        (&By::Edge(edge), _) => vec![plain_edge(&graph.edges()[edge as usize])],
+        (&By::Edge(edge), _) => vec![plain_edge(&graph.edge(edge))],
     };
     Finding {
         kind: shown.kind,
@@ -285,11 +281,11 @@ fn make_room() {
         return;
     }
     let _inside = Inside::enter();
-    let edges = with_learnt(|learnt| learnt.graph.edges().len()).unwrap_or(0);
-    let mut larger = Graph::with_room_for(edges * 4);
+    let size = with_learnt(|learnt| learnt.graph.size()).unwrap_or_default();
+    let mut larger = Graph::with_more_room(size);
     with_learnt(|learnt| {
-        if learnt.graph.is_short() && larger.has_room_for(learnt.graph.edges().len()) {
-            larger.take_over(&mut learnt.graph);
+        if learnt.graph.is_short() && larger.has_room_for(learnt.graph.size()) {
+            larger.take_over(&learnt.graph);
             mem::swap(&mut learnt.graph, &mut larger);
         }
     });
@@ -394,7 +390,7 @@ fn learn(thread: &Thread, record: &Record, (held, wanted): (End, End), request: 
         if count > 0 {
             learnt.graph.count(edge_before, u64::from(count));
         }
-        learnt.learn(edge)
+        learnt.learn(&edge)
     });
     let Some(learnt) = learnt else { return };
     if let Some(edge) = learnt.edge {
@@ -416,7 +412,7 @@ struct News {
 
 impl Learnt {
     /// Adds an edge, or counts it.
-    fn learn(&mut self, edge: Edge) -> News {
+    fn learn(&mut self, edge: &Edge) -> News {
         let (held, wanted) = (class(edge.held), class(edge.wanted));
         let mut findings = 0;
         let index = match self.graph.add(edge, conflicts) {
@@ -434,11 +430,8 @@ impl Learnt {
                 }
                 Some(index)
             }
-            Added::NoRoom => {
-                // It is learnt when it is seen next.
-                None
-            }
-            Added::Full => {
+            // Without room at the moment it is learnt when it is seen next, which may be never.
+            Added::NoRoom | Added::Full => {
                 self.unlisted += 1;
                 None
             }
