@@ -32,7 +32,7 @@ mod walk;
 mod walker;
 
 use crate::rule::Rules;
-pub(crate) use finding::{Excuse, Finding, Site, Unless};
+pub(crate) use finding::{Excuse, Finding, Reading, Site, Unless};
 pub(crate) use other_locks::{in_body, in_impl};
 pub(crate) use place::Asked;
 use std::collections::{HashMap, HashSet};
@@ -42,7 +42,23 @@ use value::Value;
 use walker::Walker;
 pub(crate) use walker::{Returned, Settings, Summary};
 
+/// What is wrong in a body, whichever locks are poisoned and whichever are not: the compiler knows.
 pub(crate) fn check(sig: &Signature, body: &Block, settings: Settings<'_>) -> Vec<Finding> {
+    let plain = walk(sig, body, settings);
+    let may_be_poisoning = plain.may_be_poisoning;
+    let plain = plain.findings;
+    if !may_be_poisoning {
+        return plain;
+    }
+    let settings = Settings {
+        reading: Reading::Poisoning,
+        ..settings
+    };
+    Finding::of_both(plain, walk(sig, body, settings).findings)
+}
+
+/// Walks through a body that is read one way.
+pub(crate) fn walk<'a>(sig: &Signature, body: &Block, settings: Settings<'a>) -> Walker<'a> {
     let mut walker = Walker::new(settings);
     walker.state.is_unsafe = matches!(sig.safety, Safety::Unsafe(_));
     for argument in &sig.inputs {
@@ -53,7 +69,7 @@ pub(crate) fn check(sig: &Signature, body: &Block, settings: Settings<'_>) -> Ve
     walker.state.asks_of_statics = settings.is_asking && !has_inner_items(body);
     let value = walker.block(body);
     walker.consume(&value);
-    walker.findings
+    walker
 }
 
 /// Whether there are items in inner blocks, where a name may mean something else.
@@ -94,54 +110,60 @@ fn has_inner_items(body: &Block) -> bool {
 
 /// What a method does with locks, as its body shows.
 pub(crate) fn summary(body: &Block, others: &HashSet<String>) -> Summary {
-    let settings = Settings {
-        allowed: Rules::default(),
-        denied: Rules::default(),
-        locking: &HashSet::new(),
-        returning: &HashMap::new(),
-        own: None,
-        others,
-        is_poisoning: false,
-        is_asking: true,
+    let (locking, returning) = (HashSet::new(), HashMap::new());
+    let read = |reading| {
+        let mut walker = Walker::new(Settings {
+            allowed: Rules::default(),
+            denied: Rules::default(),
+            locking: &locking,
+            returning: &returning,
+            own: None,
+            others,
+            reading,
+            is_asking: true,
+        });
+        let value = walker.block(body);
+        let returned = returned(&walker, &value).filter(|_| !returns(body));
+        (walker, returned)
     };
-    let mut walker = Walker::new(settings);
-    let value = walker.block(body);
-    let (id, is_maybe) = match &value {
-        Value::Guard(id) => (Some(*id), false),
-        Value::Maybe(inner) => match &**inner {
-            Value::Guard(id) => (Some(*id), true),
-            _ => (None, true),
-        },
-        _ => (None, false),
-    };
-    if let Value::Lock(place) = &value
-        && place.text.starts_with("self.")
-        && place.key.is_some()
-        && !place.is_clone
-        && !returns(body)
-    {
-        return Summary {
-            has_locked: walker.has_locked,
-            calls: walker.calls,
-            returned: Some(Returned {
-                place: place.clone(),
-                mode: None,
-                is_maybe: false,
-            }),
-        };
+    let (walker, mut returned) = read(Reading::Plain);
+    if returned.is_none() && walker.may_be_poisoning {
+        (_, returned) = read(Reading::Poisoning);
     }
-    let guard = id.and_then(|id| walker.state.guard(id)).cloned();
-    let guard = guard.filter(|guard| guard.place.key.is_some() && !returns(body));
-    let own = guard.filter(|guard| guard.place.text.starts_with("self."));
     Summary {
         has_locked: walker.has_locked,
         calls: walker.calls,
-        returned: own.map(|guard| Returned {
-            place: guard.place,
-            mode: Some(guard.mode),
-            is_maybe,
-        }),
+        returned,
     }
+}
+
+/// The lock of `self`, or its guard, that a body's value is.
+fn returned(walker: &Walker<'_>, value: &Value) -> Option<Returned> {
+    let (id, is_maybe) = match value {
+        Value::Lock(place) => {
+            let is_one = place.text.starts_with("self.") && place.key.is_some() && !place.is_clone;
+            return is_one.then(|| Returned {
+                place: place.clone(),
+                mode: None,
+                is_maybe: false,
+                reading: walker.settings.reading,
+            });
+        }
+        Value::Guard(id) => (*id, false),
+        Value::Maybe(inner) => match &**inner {
+            Value::Guard(id) => (*id, true),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let guard = walker.state.guard(id)?;
+    let is_one = guard.place.text.starts_with("self.") && guard.place.key.is_some();
+    is_one.then(|| Returned {
+        place: guard.place.clone(),
+        mode: Some(guard.mode),
+        is_maybe,
+        reading: walker.settings.reading,
+    })
 }
 
 /// Whether it may return something else than it does in the end.

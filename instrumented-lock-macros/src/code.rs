@@ -3,7 +3,7 @@
 //! locks.
 
 use crate::attr::{self, Options, Place, StrayPlace};
-use crate::body::{self, Finding, Returned, Settings, Summary};
+use crate::body::{self, Finding, Reading, Returned, Settings, Summary};
 use crate::library::Library;
 use crate::lint::{self, Findings};
 use crate::refusal::{self, Facts};
@@ -34,7 +34,7 @@ pub(crate) fn function(
             returning: &HashMap::new(),
             own: None,
             others: &body::in_body(&function.block, true),
-            is_poisoning: false,
+            reading: Reading::Plain,
             is_asking: true,
         },
     );
@@ -193,7 +193,7 @@ fn in_method(method: &ImplItemFn, own: &Options, around: &Options, seen: &Seen) 
         returning: &seen.returning,
         own: seen.own.as_deref(),
         others: &seen.others,
-        is_poisoning: false,
+        reading: Reading::Plain,
         is_asking: true,
     };
     let mut findings = body::check(&method.sig, &method.block, settings);

@@ -154,6 +154,7 @@ fn possible(input: &Input, library: &Library) -> TokenStream {
             if #library::__private::probe::is_refused(
                 |this: &mut #ty| #library::__private::answer!(*this),
                 #library::__private::probe::Excuse::None,
+                #library::__private::probe::Returns::Either,
             ) {
                 return true;
             }

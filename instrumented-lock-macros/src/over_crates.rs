@@ -1,7 +1,7 @@
 //! The rules for bodies, run over the sources of other crates: how `tests/lints_over_crates` looks
 //! for false alarms. Every function and method is walked as if it were annotated.
 
-use crate::body::{self, Returned, Settings, Unless};
+use crate::body::{self, Reading, Returned, Settings, Unless};
 use crate::rule::Rules;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,10 @@ use syn::{Block, ImplItem, ImplItemFn, ItemFn, ItemImpl, Signature, TraitItemFn}
 #[ignore = "needs sources, in the directory that LINTS_OVER names"]
 fn lints_over_crates_print_what_they_find() {
     let root = std::env::var_os("LINTS_OVER").expect("LINTS_OVER names a directory");
-    let is_poisoning = std::env::var_os("LINTS_POISONING").is_some();
+    let reading = match std::env::var_os("LINTS_POISONING") {
+        Some(_) => Reading::Poisoning,
+        None => Reading::Plain,
+    };
     let mut files = Vec::new();
     sources(Path::new(&root), &mut files);
     let mut totals = [0, 0, 0, 0];
@@ -24,7 +27,7 @@ fn lints_over_crates_print_what_they_find() {
         };
         let mut scan = Scan {
             file,
-            is_poisoning,
+            reading,
             others: HashSet::new(),
             returning: HashMap::new(),
             bodies: 0,
@@ -66,7 +69,7 @@ fn sources(directory: &Path, files: &mut Vec<PathBuf>) {
 
 struct Scan<'a> {
     file: &'a Path,
-    is_poisoning: bool,
+    reading: Reading,
     /// Of the `impl` or the function.
     others: HashSet<String>,
     returning: HashMap<String, Returned>,
@@ -86,11 +89,11 @@ impl Scan<'_> {
             returning: &self.returning,
             own: None,
             others: &self.others,
-            is_poisoning: self.is_poisoning,
+            reading: self.reading,
             // There is no compiler: names have to do.
             is_asking: false,
         };
-        for finding in body::check(sig, body, settings) {
+        for finding in body::walk(sig, body, settings).findings {
             // Nothing here has a rank.
             if matches!(finding.unless, Some(Unless::Ordered { .. })) {
                 continue;

@@ -5,7 +5,7 @@
 //! called whose expansion is wrong; so the error stands at the culprit, in a macro that is called
 //! where the guard was taken: one mistake, one error, two places.
 
-use crate::body::{Asked, Excuse, Finding, Site, Unless};
+use crate::body::{Asked, Excuse, Finding, Reading, Site, Unless};
 use crate::library::{Library, fact_name};
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -56,7 +56,7 @@ pub(crate) fn beside(findings: &[Finding], facts: &Facts) -> TokenStream {
         let Some(unless) = &finding.unless else {
             return certain(finding);
         };
-        conditional(finding, &facts.cfgs, &condition(unless, facts))
+        conditional(finding, &facts.cfgs, &condition(finding, unless, facts))
     });
     errors.collect()
 }
@@ -69,8 +69,12 @@ pub(crate) fn in_body(findings: &[Finding], library: &Library) -> TokenStream {
         Some(Unless::Ordered { .. }) => TokenStream::new(),
         Some(Unless::NoLock { place, excuse }) if place.is_static && !place.names_a_type() => {
             let library = library.at(Span::mixed_site());
-            let condition = is_refused(&quote!(()), place, *excuse, &library);
-            conditional(finding, &[], &condition)
+            let is_so = is_refused(&quote!(()), place, (*excuse, finding.reading), &library);
+            conditional(
+                finding,
+                &[],
+                &quote_spanned!(Span::mixed_site()=> if #is_so),
+            )
         }
         Some(Unless::NoLock { place, excuse }) => judged(finding, place, *excuse, library),
     });
@@ -114,6 +118,13 @@ fn judged(finding: &Finding, place: &Asked, excuse: Excuse, library: &Library) -
         Excuse::Relock => excused.push("ReentrantLock"),
         Excuse::ReadAgain => excused.extend(["ReentrantLock", "RecursiveLock"]),
     }
+    match finding.reading {
+        None => {}
+        Some(Reading::Plain) => excused.push("PoisoningLock"),
+        Some(Reading::Poisoning) => {
+            excused = vec!["NoLock", "PlainLock", "ReentrantLock", "RecursiveLock"];
+        }
+    }
     let excused = excused.iter().map(|name| Ident::new(name, inner));
     let answer = answer(&place.expr, place.is_element, &library);
     let judge = placed(finding, quote_spanned!(inner=> judge(#answer)));
@@ -153,18 +164,26 @@ fn called_from(first: Site, error: &TokenStream) -> TokenStream {
 }
 
 /// `if` what excuses the finding is not the case, for this is a constant's value.
-fn condition(unless: &Unless, facts: &Facts) -> TokenStream {
+fn condition(finding: &Finding, unless: &Unless, facts: &Facts) -> TokenStream {
     let Facts { ty, library, .. } = facts;
     let inner = Span::mixed_site();
     match unless {
         Unless::NoLock { place, excuse } => {
-            is_refused(&ty.to_token_stream(), place, *excuse, library)
+            let excuse = (*excuse, finding.reading);
+            let is_so = is_refused(&ty.to_token_stream(), place, excuse, library);
+            quote_spanned!(inner=> if #is_so)
         }
-        Unless::Ordered { held, taken } => {
+        Unless::Ordered { held, taken, place } => {
             let (first, second) = (fact_name(held), fact_name(taken));
             let excuse = quote!(<#ty>::#first.comes_before(<#ty>::#second));
             let mut fields = vec![first, second];
             fields.dedup();
+            let is_so = place.as_ref().filter(|_| finding.reading.is_some());
+            let is_so = is_so.map(|place| {
+                let excuse = (Excuse::None, finding.reading);
+                let is_so = is_refused(&ty.to_token_stream(), place, excuse, library);
+                quote_spanned!(inner=> #is_so &&)
+            });
             // A constant of the type itself goes before one of a trait: where the field is not
             // annotated, or the annotation has nothing to say, the trait's is found.
             quote_spanned! {inner=>
@@ -174,17 +193,17 @@ fn condition(unless: &Unless, facts: &Facts) -> TokenStream {
                         #library::__private::FieldFacts::UNKNOWN;)*
                 }
                 impl<T: ?Sized> Unknown for T {}
-                if !#excuse
+                if #is_so !#excuse
             }
         }
     }
 }
 
-/// `if` there is a lock at the place of a value of type `ty`, and no kind of lock that excuses it.
+/// Whether there is a lock at the place of a value of type `ty`, and no kind of lock that excuses it.
 fn is_refused(
     ty: &TokenStream,
     place: &Asked,
-    excuse: Excuse,
+    (excuse, reading): (Excuse, Option<Reading>),
     library: &TokenStream,
 ) -> TokenStream {
     let inner = Span::mixed_site();
@@ -202,10 +221,19 @@ fn is_refused(
         Excuse::ReadAgain => "ReadAgain",
     };
     let excuse = Ident::new(excuse, inner);
+    let returns = Ident::new(
+        match reading {
+            None => "Either",
+            Some(Reading::Plain) => "Guard",
+            Some(Reading::Poisoning) => "Result",
+        },
+        inner,
+    );
     quote_spanned! {inner=>
-        if #library::__private::probe::is_refused(
+        #library::__private::probe::is_refused(
             |#argument: &mut #ty| #answer,
             #library::__private::probe::Excuse::#excuse,
+            #library::__private::probe::Returns::#returns,
         )
     }
 }

@@ -35,6 +35,8 @@ pub struct PlainLock;
 pub struct ReentrantLock;
 /// A reader may read again.
 pub struct RecursiveLock;
+/// A thread must not take it again, and gets a `Result` with the guard: the lock may be poisoned.
+pub struct PoisoningLock;
 
 /// What may be done with the lock that the holder of a guard has already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,17 +49,29 @@ pub enum Excuse {
     ReadAgain,
 }
 
+/// What the methods that take a lock have to return for a mistake to be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returns {
+    Either,
+    /// The guard.
+    Guard,
+    /// A `Result` with the guard in it.
+    Result,
+}
+
 /// An answer.
 pub trait Answer {
     const IS_LOCK: bool;
+    const IS_POISONING: bool;
     const MAY_RELOCK: bool;
     const MAY_READ_AGAIN: bool;
 }
 
 macro_rules! answers {
-    ($($Answer:ty: $is_lock:literal, $relock:literal, $read_again:literal;)*) => {$(
+    ($($Answer:ty: $is_lock:literal, $is_poisoning:literal, $relock:literal, $read_again:literal;)*) => {$(
         impl Answer for $Answer {
             const IS_LOCK: bool = $is_lock;
+            const IS_POISONING: bool = $is_poisoning;
             const MAY_RELOCK: bool = $relock;
             const MAY_READ_AGAIN: bool = $read_again;
         }
@@ -65,10 +79,11 @@ macro_rules! answers {
 }
 
 answers! {
-    NoLock: false, false, false;
-    PlainLock: true, false, false;
-    ReentrantLock: true, true, true;
-    RecursiveLock: true, false, true;
+    NoLock: false, false, false, false;
+    PlainLock: true, false, false, false;
+    PoisoningLock: true, true, false, false;
+    ReentrantLock: true, false, true, true;
+    RecursiveLock: true, false, false, true;
 }
 
 /// The first of two answers that says anything.
@@ -88,15 +103,25 @@ macro_rules! stays {
     )*};
 }
 
-stays!(PlainLock ReentrantLock RecursiveLock);
+stays!(PlainLock PoisoningLock ReentrantLock RecursiveLock);
 
 pub fn or<A: Or<B>, B>(_: A, _: B) -> A::Answer {
     unreachable!("only its type is asked for")
 }
 
 /// Whether a rule is broken, if `ask` finds a lock that does not excuse it.
-pub const fn is_refused<S: ?Sized, A: Answer>(_: fn(&mut S) -> A, excuse: Excuse) -> bool {
+pub const fn is_refused<S: ?Sized, A: Answer>(
+    _: fn(&mut S) -> A,
+    excuse: Excuse,
+    returns: Returns,
+) -> bool {
+    let is_read_right = match returns {
+        Returns::Either => true,
+        Returns::Guard => !A::IS_POISONING,
+        Returns::Result => A::IS_POISONING,
+    };
     A::IS_LOCK
+        && is_read_right
         && match excuse {
             Excuse::None => true,
             Excuse::Relock => !A::MAY_RELOCK,
@@ -165,11 +190,11 @@ impl<R: lock_api::RawMutex, G, T: ?Sized> IsLock for Probe<'_, lock_api::Reentra
 }
 
 impl<T: ?Sized> IsLock for Probe<'_, std::sync::Mutex<T>> {
-    type Answer = PlainLock;
+    type Answer = PoisoningLock;
 }
 
 impl<T: ?Sized> IsLock for Probe<'_, std::sync::RwLock<T>> {
-    type Answer = PlainLock;
+    type Answer = PoisoningLock;
 }
 
 /// What a handle points to.

@@ -48,6 +48,7 @@ accepted! {
     handles: "pass/handles/silent.rs";
     lock_of_atomic: "pass/lock_of_atomic/silent.rs";
     nested_lock: "pass/nested_lock/silent.rs";
+    poisoning: "pass/poisoning/silent.rs";
     rank_order: "pass/rank_order/silent.rs";
     relock_closures: "pass/relock/closures.rs";
     relock_more: "pass/relock/more.rs";

@@ -99,6 +99,12 @@ impl Walker<'_> {
                 let inner = self.unwrapped(&value).unwrap_or(value);
                 self.bind(&tuple.elems[0], inner, origin);
             }
+            // A poisoned lock's guard is in the error.
+            (Pat::TupleStruct(tuple), value @ Value::Wrapped(_))
+                if is_failure(&tuple.path) && tuple.elems.len() == 1 =>
+            {
+                self.bind(&tuple.elems[0], value, origin);
+            }
             (_, value) => {
                 self.consume(&value);
                 self.bind_other(pat);
@@ -209,4 +215,8 @@ impl Walker<'_> {
 fn is_success(path: &Path) -> bool {
     let last = path.segments.last();
     last.is_some_and(|last| last.ident == "Some" || last.ident == "Ok")
+}
+
+fn is_failure(path: &Path) -> bool {
+    path.segments.last().is_some_and(|last| last.ident == "Err")
 }

@@ -2,7 +2,7 @@
 
 use super::bind::Origin;
 use super::chain::{self, Constructor, Transformed};
-use super::finding::Site;
+use super::finding::{Reading, Site};
 use super::lock::{self, bare, names_of};
 use super::methods::{self, Runs};
 use super::place::Place;
@@ -15,7 +15,8 @@ impl Walker<'_> {
     pub(super) fn kind(&self, expr: &Expr) -> Kind {
         methods::kind(expr, &|expr| {
             if let Some(found) = self.acquire(expr) {
-                return Some(if found.is_try {
+                let is_result = self.settings.reading == Reading::Poisoning;
+                return Some(if found.is_try || is_result {
                     Kind::Optional
                 } else {
                     Kind::Data
@@ -43,6 +44,8 @@ impl Walker<'_> {
         self.collects = is_iterator && name == "collect";
         let receiver = self.receiver(call, name);
         self.is_consumed = false;
+        self.may_be_poisoning |= matches!(receiver, Value::Guard(_))
+            && (methods::unwraps(name) || methods::passes(name));
         let on_itself = matches!(&receiver, Value::Lock(place) if place.is_whole());
 
         let mut arguments = Vec::new();
@@ -87,7 +90,12 @@ impl Walker<'_> {
                 self.or_else(&receiver, &given, call.args.first())
             }
             Value::Wrapped(_) | Value::Maybe(_) if methods::unwraps(name) => {
-                self.unwrapped(&receiver)
+                let inner = self.unwrapped(&receiver);
+                let arguments = if call.args.is_empty() { "" } else { ".." };
+                for guard in self.state.guards_in(&receiver) {
+                    guard.call = format!("{}.{name}({arguments})", guard.call);
+                }
+                inner
             }
             Value::Wrapped(_) | Value::Maybe(_) if methods::passes(name) => Some(receiver.clone()),
             Value::Bag(_) if is_storing(name) => {
@@ -155,6 +163,10 @@ impl Walker<'_> {
     fn returned(&mut self, call: &ExprMethodCall, name: &str, place: &Place) -> Option<Value> {
         let returned = self.settings.returning.get(name)?.clone();
         let mode = returned.mode?;
+        if returned.reading != Reading::Plain && returned.reading != self.settings.reading {
+            self.may_be_poisoning = true;
+            return None;
+        }
         if place.text != "self" || !call.args.is_empty() {
             return None;
         }
@@ -180,7 +192,7 @@ impl Walker<'_> {
     ) -> Option<Value> {
         let closure = closure?;
         let has_guard = given.has_guards();
-        let is_poison = self.settings.is_poisoning
+        let is_poison = self.settings.reading == Reading::Poisoning
             || names_of(closure)
                 .next()
                 .is_some_and(|name| name == "into_inner");

@@ -311,6 +311,7 @@ fn kind_of_call(call: &ExprMethodCall, known: &dyn Fn(&Expr) -> Option<Kind>) ->
         }
         _ if FINDING.contains(&name) => Kind::Optional,
         Kind::Data => match name {
+            _ if unwraps(name) => Kind::Data,
             "as_mut" | "as_ref" | "copied" | "cloned" | "take" | "map" | "and_then" | "insert" => {
                 Kind::Optional
             }
@@ -364,7 +365,12 @@ pub(super) fn consumes_arguments(name: &str) -> bool {
 pub(super) fn unwraps(name: &str) -> bool {
     matches!(
         name,
-        "unwrap" | "expect" | "unwrap_or_else" | "unwrap_unchecked" | "unwrap_or_default"
+        "unwrap"
+            | "expect"
+            | "into_inner"
+            | "unwrap_or_else"
+            | "unwrap_unchecked"
+            | "unwrap_or_default"
     )
 }
 

@@ -55,6 +55,7 @@ impl Walker<'_> {
                 let unless = Unless::Ordered {
                     held: field,
                     taken: taken.clone(),
+                    place: held.place.asked.clone(),
                 };
                 self.report(Rule::RankOrder, at, Some(&held), message, Some(unless));
             }
@@ -136,6 +137,7 @@ impl Walker<'_> {
                 first: first.map(|guard| guard.at),
                 message,
                 unless,
+                reading: None,
                 cfgs: self.cfgs.clone(),
             });
         }

@@ -271,6 +271,7 @@ impl Walker<'_> {
             }
             Expr::Try(inner) => {
                 let value = self.eval(&inner.expr);
+                self.may_be_poisoning |= matches!(value, Value::Guard(_));
                 self.unwrapped(&value).unwrap_or_else(|| {
                     // What is no `Result` is no guard of ours.
                     self.consume(&value);

@@ -1,6 +1,6 @@
 //! What a walk has seen so far, and what it knows at the point where it is.
 
-use super::finding::{Finding, Site};
+use super::finding::{Finding, Reading, Site};
 use super::lock::{self, Acquire, Call};
 use super::loops::Loops;
 use super::place::{Mode, Place};
@@ -25,8 +25,8 @@ pub(crate) struct Settings<'a> {
     pub(crate) own: Option<&'a str>,
     /// What looks like a lock and is none of ours.
     pub(crate) others: &'a HashSet<String>,
-    /// `lock()` returns a `Result`, as std's does.
-    pub(crate) is_poisoning: bool,
+    /// What `lock()` returns.
+    pub(crate) reading: Reading,
     /// The compiler says what is a lock, where it can be asked.
     pub(crate) is_asking: bool,
 }
@@ -46,6 +46,8 @@ pub(crate) struct Returned {
     pub(super) mode: Option<Mode>,
     /// In an `Option` or a `Result`.
     pub(super) is_maybe: bool,
+    /// How the body is read that says so.
+    pub(super) reading: Reading,
 }
 
 /// What a method of `self` does with locks.
@@ -56,10 +58,14 @@ pub(crate) struct Summary {
     pub(crate) returned: Option<Returned>,
 }
 
-pub(super) struct Walker<'a> {
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "two are of an expression, two of the body"
+)]
+pub(crate) struct Walker<'a> {
     pub(super) settings: Settings<'a>,
     pub(super) state: State,
-    pub(super) findings: Vec<Finding>,
+    pub(crate) findings: Vec<Finding>,
     /// What has been found where: a loop's body is walked twice.
     pub(super) found: HashSet<(&'static str, [usize; 4], String)>,
     /// On the statements around this point.
@@ -79,6 +85,8 @@ pub(super) struct Walker<'a> {
     pub(super) is_consumed: bool,
     /// Into a collection.
     pub(super) collects: bool,
+    /// Something is done with a guard that is done with a `Result`: the body may be read the other way.
+    pub(super) may_be_poisoning: bool,
     /// Guards that a condition has only where it is true.
     pub(super) unmatched: Vec<u32>,
     next_id: u32,
@@ -104,6 +112,7 @@ impl<'a> Walker<'a> {
             awaited: HashSet::new(),
             is_consumed: false,
             collects: false,
+            may_be_poisoning: false,
             unmatched: Vec::new(),
             next_id: 0,
         }
@@ -152,7 +161,7 @@ impl<'a> Walker<'a> {
         let guard = self.hold(place, *mode, at, shown);
         if acquire.is_try {
             self.maybe(guard)
-        } else if self.settings.is_poisoning {
+        } else if self.settings.reading == Reading::Poisoning {
             guard.wrapped()
         } else {
             guard

@@ -235,7 +235,7 @@ macro_rules! poisoning_lock {
         impl<T: ?Sized, C> crate::__private::probe::IsLock
             for crate::__private::probe::Probe<'_, $Lock<T, C>>
         {
-            type Answer = crate::__private::probe::PlainLock;
+            type Answer = crate::__private::probe::PoisoningLock;
         }
 
         #[diagnostic::do_not_recommend]
