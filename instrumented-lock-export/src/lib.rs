@@ -6,18 +6,21 @@
 //! | module, and feature | |
 //! |---|---|
 //! | [`prometheus`] | Prometheus' text format and OpenMetrics |
+//! | `otlp` | OpenTelemetry's protocol, over HTTP and over gRPC: features `otlp-http`, `otlp-grpc` |
 //! | [`pprof`] | profiles as Go's mutex and block profiles, for `go tool pprof` and what else reads them |
 //! | [`folded`] | folded stacks, for `inferno-flamegraph` and `flamegraph.pl` |
 //! | [`html`] | one page for a browser, with nothing to load from anywhere |
 //! | `serve` | all of these over HTTP: on a thread of its own, or as a router for axum |
 //!
-//! All of these features but `serve` are on by default. Of those `pprof` alone pulls in other crates: `prost`
-//! and `flate2`; `serve` pulls in axum, hyper and tokio.
+//! All of these features but `serve` and those of OTLP are on by default. Of those `pprof` alone pulls in other
+//! crates: `prost` and `flate2`; `serve` pulls in axum, hyper and tokio, `otlp-http` ureq, `otlp-grpc` tonic.
 
 #[cfg(feature = "folded")]
 pub mod folded;
 #[cfg(feature = "html")]
 pub mod html;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 #[cfg(feature = "pprof")]
 pub mod pprof;
 #[cfg(feature = "prometheus")]

@@ -19,9 +19,8 @@ pub(crate) fn read(source: &str) -> Result<Snapshot, Failure> {
             Err("there is nothing on standard input; name a file or a URL".to_owned())
         }
         "-" => all(io::stdin().lock()),
-        url if url.starts_with("http://") => fetch(url),
-        url if url.starts_with("https://") => {
-            Err("only http:// is spoken here; fetch it with curl and give it to `-`".to_owned())
+        url if url.starts_with("http://") || url.starts_with("https://") => {
+            return read_url(url, PATIENCE);
         }
         file => File::open(file)
             .map_err(|error| error.to_string())
@@ -37,6 +36,13 @@ pub(crate) fn read(source: &str) -> Result<Snapshot, Failure> {
     })
 }
 
+/// The snapshot that a program serves.
+pub(crate) fn read_url(url: &str, patience: Duration) -> Result<Snapshot, Failure> {
+    let text = fetch(url, patience);
+    let snapshot = text.and_then(|text| parse(&text));
+    snapshot.map_err(|why| Failure::Input(format!("{url}: {why}")))
+}
+
 fn all(from: impl Read) -> Result<String, String> {
     let mut text = String::new();
     let read = from.take(MOST).read_to_string(&mut text);
@@ -47,15 +53,18 @@ fn all(from: impl Read) -> Result<String, String> {
 }
 
 /// A URL without a path is that of a program: its snapshot.
-fn fetch(url: &str) -> Result<String, String> {
-    let host = url.trim_start_matches("http://");
+pub(crate) fn fetch(url: &str, patience: Duration) -> Result<String, String> {
+    let Some(host) = url.strip_prefix("http://") else {
+        let why = "only http:// is spoken here; fetch it with curl and `lockstat show -` it";
+        return Err(why.to_owned());
+    };
     let path = match host.split_once('/') {
         None => "/locks.json",
         Some((_, "")) => "locks.json",
         Some(_) => "",
     };
     let agent: ureq::Agent = ureq::Agent::config_builder()
-        .timeout_global(Some(PATIENCE))
+        .timeout_global(Some(patience))
         .timeout_connect(Some(Duration::from_secs(5)))
         // Of the machine that is asked, not of the way there.
         .proxy(None)
@@ -66,7 +75,8 @@ fn fetch(url: &str) -> Result<String, String> {
     all(answer.body_mut().as_reader())
 }
 
-fn parse(text: &str) -> Result<Snapshot, String> {
+/// A snapshot as JSON, or lines of intervals.
+pub(crate) fn parse(text: &str) -> Result<Snapshot, String> {
     // A file that is being written ends within a line, and what a killed program has left may.
     let mut lines = text
         .split_inclusive('\n')

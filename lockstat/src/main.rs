@@ -10,6 +10,7 @@ mod input;
 mod output;
 #[cfg(unix)]
 mod run;
+mod top;
 
 use arguments::{Arguments, Command, Profile};
 use clap::{CommandFactory as _, Parser as _};
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         #[cfg(not(unix))]
         Command::Run(_) => Err(Failure::Input("`run` needs a Unix".to_owned())),
+        Command::Top { url, every } => top::run(&url, every),
         command => act(command).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|failure| failure.say())
@@ -92,7 +94,7 @@ fn act(command: Command) -> Result<(), Failure> {
             clap_complete::generate(shell, &mut Arguments::command(), "lockstat", &mut script);
             output::text(None, &String::from_utf8_lossy(&script))
         }
-        Command::Run(_) => Ok(()),
+        Command::Run(_) | Command::Top { .. } => Ok(()),
     }
 }
 

@@ -188,7 +188,7 @@ fn what_cannot_be_read_is_one_line_and_status_2() {
         "-",
     ] {
         for command in [
-            "show", "html", "advice", "folded", "pprof", "merge", "metrics",
+            "show", "html", "advice", "folded", "pprof", "merge", "metrics", "top",
         ] {
             let output = run(&[command, source]);
             let said = text(&output.stderr);

@@ -1,33 +1,33 @@
 //! Which families there are, and what is in them.
 
+use super::sink::{Kind, Sink};
 use super::sites::Sites;
-use super::write::{Kind, Writer, label};
 use instrumented_lock::{CallSite, LockSnapshot, ModeSnapshot, Snapshot};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A mode of a class that has been used, and its labels.
-struct Used<'a> {
-    labels: String,
+struct Used<'a, L> {
+    labels: L,
     mode: &'a ModeSnapshot,
 }
 
 /// A class that has been used, and its labels.
-struct Class<'a> {
-    labels: String,
+struct Class<'a, L> {
+    labels: L,
     lock: &'a LockSnapshot,
-    modes: Vec<Used<'a>>,
+    modes: Vec<Used<'a, L>>,
 }
 
-impl<'a> Class<'a> {
-    fn new(lock: &'a LockSnapshot) -> Self {
-        let mut labels = String::new();
-        label(&mut labels, "lock", lock.name());
-        label(&mut labels, "kind", &lock.kind().to_string());
+impl<'a, L: Clone + Default> Class<'a, L> {
+    fn new<S: Sink<'a, Labels = L>>(lock: &'a LockSnapshot) -> Self {
+        let mut labels = L::default();
+        S::label(&mut labels, "lock", lock.name());
+        S::label(&mut labels, "kind", &lock.kind().to_string());
         let used = lock.modes().filter(|(_, mode)| is_used(mode));
         let modes = used.map(|(name, mode)| {
             let mut labels = labels.clone();
-            label(&mut labels, "mode", &name.to_string());
+            S::label(&mut labels, "mode", &name.to_string());
             Used { labels, mode }
         });
         Class {
@@ -53,11 +53,12 @@ fn sleeps(lock: &LockSnapshot) -> bool {
     lock.sleep().waits() > 0
 }
 
-pub(super) fn write(out: &mut Writer, snapshot: &Snapshot, sites: &Sites) {
+/// Gives all of them to a format.
+pub(super) fn write<'a, S: Sink<'a>>(out: &mut S, snapshot: &'a Snapshot, sites: &Sites) {
     let classes: Vec<_> = snapshot
         .locks()
         .iter()
-        .map(Class::new)
+        .map(Class::new::<S>)
         .filter(|class| !class.modes.is_empty() || sleeps(class.lock))
         .collect();
     histograms(out, &classes);
@@ -65,10 +66,10 @@ pub(super) fn write(out: &mut Writer, snapshot: &Snapshot, sites: &Sites) {
     lines(out, &classes, sites);
     gauges(out, &classes);
     out.family("recording", Kind::Gauge, "Whether recording is on.");
-    out.sample("", u8::from(snapshot.is_enabled()));
+    out.sample(&S::Labels::default(), u64::from(snapshot.is_enabled()));
 }
 
-fn histograms(out: &mut Writer, classes: &[Class<'_>]) {
+fn histograms<'a, S: Sink<'a>>(out: &mut S, classes: &[Class<'a, S::Labels>]) {
     let help = "How long acquisitions waited for the lock, an immediate one counting 0.";
     out.family("wait_seconds", Kind::Histogram, help);
     for used in modes(classes) {
@@ -86,7 +87,7 @@ fn histograms(out: &mut Writer, classes: &[Class<'_>]) {
     }
 }
 
-fn modes<'a>(classes: &'a [Class<'a>]) -> impl Iterator<Item = &'a Used<'a>> {
+fn modes<'b, 'a, L>(classes: &'b [Class<'a, L>]) -> impl Iterator<Item = &'b Used<'a, L>> {
     classes.iter().flat_map(|class| &class.modes)
 }
 
@@ -101,8 +102,8 @@ type Count = fn(&ModeSnapshot) -> u64;
 type Time = fn(&ModeSnapshot) -> Duration;
 type OfLine = fn(&CallSite) -> Duration;
 
-fn counters(out: &mut Writer, classes: &[Class<'_>]) {
-    let families: [(&str, &str, Count, Shown); 5] = [
+fn counters<'a, S: Sink<'a>>(out: &mut S, classes: &[Class<'a, S::Labels>]) {
+    let families: [(&'static str, &'static str, Count, Shown); 5] = [
         (
             "acquisitions",
             "Acquisitions.",
@@ -150,8 +151,8 @@ fn counters(out: &mut Writer, classes: &[Class<'_>]) {
     }
 }
 
-fn lines(out: &mut Writer, classes: &[Class<'_>], sites: &Sites) {
-    let families: [(&str, &str, OfLine); 2] = [
+fn lines<'a, S: Sink<'a>>(out: &mut S, classes: &[Class<'a, S::Labels>], sites: &Sites) {
+    let families: [(&'static str, &'static str, OfLine); 2] = [
         (
             "site_wait_seconds",
             "How long acquisitions waited, by the line that waited.",
@@ -179,16 +180,16 @@ fn lines(out: &mut Writer, classes: &[Class<'_>], sites: &Sites) {
             }
             for ((mode, site), time) in rows {
                 let mut labels = class.labels.clone();
-                label(&mut labels, "mode", &mode.to_string());
-                label(&mut labels, "site", &site);
+                S::label(&mut labels, "mode", &mode.to_string());
+                S::label(&mut labels, "site", &site);
                 out.time(&labels, time);
             }
         }
     }
 }
 
-fn gauges(out: &mut Writer, classes: &[Class<'_>]) {
-    let counts: [(&str, &str, Count); 2] = [
+fn gauges<'a, S: Sink<'a>>(out: &mut S, classes: &[Class<'a, S::Labels>]) {
+    let counts: [(&'static str, &'static str, Count); 2] = [
         ("waiting", "Who waits for the lock now.", |mode| {
             mode.waiting().count()
         }),
@@ -202,7 +203,7 @@ fn gauges(out: &mut Writer, classes: &[Class<'_>]) {
             out.sample(&used.labels, count(used.mode));
         }
     }
-    let times: [(&str, &str, Time); 2] = [
+    let times: [(&'static str, &'static str, Time); 2] = [
         (
             "longest_wait_seconds",
             "For how long the first of those who wait now has been waiting.",

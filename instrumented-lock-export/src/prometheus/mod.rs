@@ -47,8 +47,12 @@
 //! At most 35 series for each class and mode in use, some 4 KB of text. A line of the program is a label, `site`, only where it
 //! is one of [`Sites`]; all others of a class and mode are `site="other"`.
 
+mod buckets;
+#[cfg(feature = "otlp")]
+pub(crate) mod collected;
 mod families;
 mod format;
+pub(crate) mod sink;
 mod sites;
 mod write;
 

@@ -1,0 +1,27 @@
+//! The buckets of a snapshot, for other histograms.
+
+use instrumented_lock::Distribution;
+
+/// Upper bounds of the classic buckets: these powers of two, in nanoseconds.
+pub(super) const BOUNDS: [u32; 7] = [8, 12, 16, 20, 24, 28, 32];
+
+/// How many durations are not longer than each of [`BOUNDS`], and how many there are.
+pub(super) fn classic(distribution: &Distribution) -> ([u64; BOUNDS.len()], u64) {
+    let mut buckets = distribution.buckets().peekable();
+    let mut below = 0;
+    let counts = BOUNDS.map(|power| {
+        // Powers of two are exact.
+        let ns = f64::from(power).exp2();
+        while let Some((_, n)) = buckets.next_if(|(upper, _)| *upper <= ns) {
+            below += n;
+        }
+        below
+    });
+    // Not the count: where a file contradicts itself, at least the buckets are whole.
+    (counts, below + buckets.map(|(_, n)| n).sum::<u64>())
+}
+
+/// An upper bound of [`BOUNDS`] in seconds.
+pub(super) fn seconds(power: u32) -> f64 {
+    f64::from(power).exp2() / 1e9
+}
