@@ -162,6 +162,7 @@ mod mode;
 mod mutex;
 mod nesting;
 mod notes;
+pub mod operation;
 pub mod order;
 mod place;
 pub mod raw;
@@ -217,13 +218,15 @@ pub use instrumented_lock_macros::instrumented;
 pub use lock_kind::LockKind;
 pub use mode::Mode;
 pub use mutex::Mutex;
+pub use operation::{Operation, operation};
 pub use recursive_rwlock::RecursiveRwLock;
 pub use remutex::ReentrantMutex;
 pub use rwlock::RwLock;
 pub use settings::{HoldTiming, InvalidSetting};
 pub use snapshot::{
     Blame, CallSite, CrateSnapshot, Distribution, InFlight, InFlightState, InFlightTotals,
-    Location, LockSnapshot, ModeSnapshot, SleepSnapshot, Snapshot,
+    Location, LockSnapshot, ModeSnapshot, OperationLock, OperationSnapshot, SleepSnapshot,
+    Snapshot,
 };
 pub use statistic::Statistic;
 

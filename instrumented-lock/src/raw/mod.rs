@@ -894,8 +894,11 @@ impl<R, K: Kinds> Instrumented<R, K> {
         if is_bounce {
             what |= stats::BOUNCED;
         }
-        if self.class.is_watched() && self.tell_begin(stats::holder_word(site, activity), at) {
-            what |= stats::WATCHED;
+        if self.class.is_watched() {
+            let next = room.page.record(room.page.next_index());
+            if self.tell_begin(stats::holder_word_of(next, site, activity), at) {
+                what |= stats::WATCHED;
+            }
         }
         let entry = hold_entry(room.page, what, site, timing, at);
         Hold::new(room.page.publish(&entry), timing)
@@ -1075,7 +1078,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             end
         };
         let what = record.what();
-        let holder = stats::holder_word(record.site(), stats::activity_of(what));
+        let holder = stats::holder_word_of(record, record.site(), stats::activity_of(what));
         if is_alone(holder) {
             return self.tell_alone(watch, record, holder, at, may_unwatch);
         }
@@ -1129,7 +1132,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     /// A hold goes on that had been told to have ended.
     fn tell_again(&self, record: &Record) {
         let what = record.what();
-        let holder = stats::holder_word(record.site(), stats::activity_of(what));
+        let holder = stats::holder_word_of(record, record.site(), stats::activity_of(what));
         if self.tell_begin(holder, clock::now()) {
             record.set_what(what | stats::WATCHED);
         }
