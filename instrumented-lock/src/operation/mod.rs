@@ -163,15 +163,12 @@ impl Operation {
             if names.capacity() == 0 {
                 std::mem::swap(&mut *names, &mut room);
             }
-            match find(&names) {
-                Some(number) => {
-                    drop(names);
-                    number
-                }
-                None => {
-                    names.push(Box::leak(new));
-                    names.len()
-                }
+            if let Some(number) = find(&names) {
+                drop(names);
+                number
+            } else {
+                names.push(Box::leak(new));
+                names.len()
             }
         });
         let number = u8::try_from(number).unwrap_or(OTHER_OPERATIONS);

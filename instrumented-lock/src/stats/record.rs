@@ -78,6 +78,7 @@ pub(crate) fn site(site: Option<Site>) -> usize {
 
 /// A holding line, what it holds the lock for and for which operation, in one word that is not 0. The word 0
 /// stands for nobody: what is then waited is hand-over.
+#[inline(always)]
 pub(crate) fn holder_word(line: usize, activity: Activity, operation: u8) -> usize {
     // What has no room for an operation is told apart by line only; what leaves none to it, not by line.
     #[cfg(target_pointer_width = "64")]
@@ -91,8 +92,14 @@ pub(crate) fn holder_word(line: usize, activity: Activity, operation: u8) -> usi
 }
 
 /// The [`holder_word`] of a hold in flight, or of one that is about to begin in this record at this line.
+#[inline(always)]
 pub(crate) fn holder_word_of(record: &Record, line: usize, activity: Activity) -> usize {
-    holder_word(line, activity, scopes::operation_of(record))
+    let operation = if scopes::are_used() {
+        scopes::operation_of(record)
+    } else {
+        0
+    };
+    holder_word(line, activity, operation)
 }
 
 const HOLDER: usize = 4;
@@ -115,7 +122,7 @@ pub(super) struct OfHolder {
 pub(super) fn holder_of(word: usize) -> Option<OfHolder> {
     #[cfg(target_pointer_width = "64")]
     let (operation, rest) = (
-        (word >> OPERATION & 0xff) as u8,
+        u8::try_from(word >> OPERATION & 0xff).unwrap_or(0),
         word & ((1 << OPERATION) - 1),
     );
     #[cfg(not(target_pointer_width = "64"))]

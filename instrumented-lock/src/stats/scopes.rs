@@ -65,21 +65,13 @@ pub(super) fn make(page: &Page) -> Option<&'static Scopes> {
     Some(made)
 }
 
-/// The number of the operation that a record belongs to, or is going to belong to; 0 for none. For the owner of
-/// the page, where the record is the next one, and for who has a hold in it.
-#[inline]
-pub(crate) fn operation_at(page: &Page, record: u32) -> u8 {
-    beside(page).map_or(0, |scopes| scopes.at(record).operation())
-}
-
-/// The number of the operation that a hold in flight belongs to; 0 for none.
-#[inline]
+/// The number of the operation that a record belongs to, or is going to belong to; 0 for none. For who has a hold
+/// in it, and for the owner of the page, where the record is the next one.
+#[cold]
+#[inline(never)]
 pub(crate) fn operation_of(record: &Record) -> u8 {
-    if !are_used() {
-        return 0;
-    }
     let (page, index) = Page::place_of(record);
-    operation_at(page, index)
+    beside(page).map_or(0, |scopes| scopes.at(index).operation())
 }
 
 impl Scopes {

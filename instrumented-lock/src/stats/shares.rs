@@ -182,14 +182,10 @@ impl Shares {
 
 /// Multiplied by the odd number next to 2^64 / φ, whose upper bits depend on all.
 #[inline]
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the upper half of the product is all that is wanted"
-)]
 fn hash(scope: Scope, class: usize) -> usize {
     let mixed =
         (class as u64 ^ scope.to_bits().rotate_left(40)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 32) as usize
+    usize::try_from(mixed >> 32).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -349,7 +349,7 @@ impl Thread {
         let _inside = Inside::enter();
         if before.measurement() == 0 {
             // What has been acquired in an earlier one and has ended since belongs to none.
-            self.own_pages()
+            own_pages()
                 .into_iter()
                 .filter_map(scopes::beside)
                 .for_each(apportion::forget_measured);
@@ -365,26 +365,7 @@ impl Thread {
         let (measurement, outer) = (scope.measurement(), before.measurement());
         // An operation that was opened meanwhile and is not closed stays open.
         self.set_scope(scope.with_measurement(outer));
-        self.take_measured(measurement, outer, clock::now())
-    }
-
-    fn own_pages(&self) -> Vec<&'static Page> {
-        let pages = PAGES.try_with(|pages| pages.0.borrow().clone());
-        pages.unwrap_or_default()
-    }
-
-    fn take_measured(&self, measurement: u64, outer: u64, now: u64) -> Vec<Row> {
-        let mut rows = Vec::new();
-        for page in self.own_pages() {
-            let Some(scopes) = scopes::beside(page) else {
-                continue;
-            };
-            let locked = page.lock();
-            fold::fold(&locked);
-            rows.extend(apportion::take_measured(scopes, measurement, outer));
-            rows.extend(apportion::in_flight(page, scopes, measurement, now));
-        }
-        rows
+        take_measured(measurement, outer, clock::now())
     }
 
     #[cold]
@@ -400,7 +381,9 @@ impl Thread {
             page = self.other_page();
         } else if scope != Scope::NONE && self.scopes.get().is_none() {
             // It began inside the library.
-            page.into_iter().for_each(|page| self.bring_scope_to(page));
+            if let Some(page) = page {
+                self.bring_scope_to(page);
+            }
         }
         // Without one, the thread is being torn down: it could not give a page up.
         page.map_or_else(Room::borrow, |page| Room {
@@ -442,6 +425,26 @@ impl Thread {
     pub(crate) fn is_other(&self, last: Holder) -> bool {
         last != Holder::NOBODY && !(self.has_more.get() && is_on_own_page(last))
     }
+}
+
+/// What the calling thread has had in this measurement and those in it, which from now on an outer one has.
+fn take_measured(measurement: u64, outer: u64, now: u64) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for page in own_pages() {
+        let Some(scopes) = scopes::beside(page) else {
+            continue;
+        };
+        let locked = page.lock();
+        fold::fold(&locked);
+        rows.extend(apportion::take_measured(scopes, measurement, outer));
+        rows.extend(apportion::in_flight(page, scopes, measurement, now));
+    }
+    rows
+}
+
+fn own_pages() -> Vec<&'static Page> {
+    let pages = PAGES.try_with(|pages| pages.0.borrow().clone());
+    pages.unwrap_or_default()
 }
 
 #[cold]
