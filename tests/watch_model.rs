@@ -21,7 +21,7 @@ mod mode;
 mod record {
     use crate::mode::Activity;
 
-    pub(crate) fn holder_word(line: usize, activity: Activity) -> usize {
+    pub(crate) fn holder_word(line: usize, activity: Activity, _: u8) -> usize {
         line | activity as usize | 4
     }
 
@@ -111,7 +111,7 @@ impl Lock {
     /// It ends, before the lock is let go.
     fn end(&self, line: usize, begin: u64) {
         let end = self.now();
-        let holder = holder_word(line, Activity::Write);
+        let holder = holder_word(line, Activity::Write, 0);
         self.watch.add_alone(holder, end - begin);
         self.held.store(0, loom::sync::atomic::Ordering::Release);
         self.note(line, begin, end);
@@ -134,7 +134,7 @@ impl Lock {
         let from = self.now();
         let held = self.held.load(loom::sync::atomic::Ordering::Acquire);
         let alone = (held != 0).then(|| {
-            let holder = holder_word((held >> 32) as usize, Activity::Write);
+            let holder = holder_word((held >> 32) as usize, Activity::Write, 0);
             (holder, from.saturating_sub(held & u64::from(u32::MAX)))
         });
         (self.watch.arrive(from, alone), from)
@@ -223,7 +223,7 @@ fn what_readers_hold_at_once_adds_up() {
             let readers = lines.map(|line| {
                 let lock = Arc::clone(&lock);
                 thread::spawn(move || {
-                    let holder = holder_word(line, Activity::Read);
+                    let holder = holder_word(line, Activity::Read, 0);
                     let begin = lock.now();
                     assert!(lock.watch.pin());
                     assert!(lock.watch.is_waited_for());
@@ -348,7 +348,7 @@ fn a_watch_is_not_retired_while_a_hold_is_told() {
                 if !given.has(1) {
                     return given.watch.unpin();
                 }
-                let holder = holder_word(FIRST, Activity::Read);
+                let holder = holder_word(FIRST, Activity::Read, 0);
                 given.set_used(true);
                 given.watch.begin_hold(holder, 1600);
                 given.watch.unpin();
@@ -366,7 +366,7 @@ fn a_watch_is_not_retired_while_a_hold_is_told() {
 fn a_watch_is_given_on_without_what_was_told_before() {
     model(None, || {
         let given = Given::new();
-        let holder = holder_word(FIRST, Activity::Write);
+        let holder = holder_word(FIRST, Activity::Write, 0);
         given.watch.add_alone(holder, 16);
         let waiter = {
             let given = Arc::clone(&given);

@@ -4,6 +4,7 @@
 //! - [`namespace`]: the metadata service of an object store, under load.
 //! - Public reports of lock trouble, reproduced, diagnosed and mended: [`ozone_lock_metrics`],
 //!   [`config_parse`], [`ord_map_cache`], [`hsm_coordinator`]; [`incident`] is what they share.
+//! - Where exactly: [`slow_request`] is about operations.
 
 pub mod config_parse;
 pub mod hsm_coordinator;
@@ -11,3 +12,4 @@ pub mod incident;
 pub mod namespace;
 pub mod ord_map_cache;
 pub mod ozone_lock_metrics;
+pub mod slow_request;

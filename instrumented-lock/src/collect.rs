@@ -12,13 +12,15 @@ use crate::classes;
 use crate::clock;
 use crate::mode::{Activity, Mode};
 use crate::nesting;
+use crate::operation;
 use crate::settings;
 use crate::snapshot::{
     Blame, CallSite, Distribution, InFlight, InFlightState, InFlightTotals, Location, LockSnapshot,
-    ModeSnapshot, SleepSnapshot, Snapshot,
+    ModeSnapshot, OTHER_LOCKS, OperationLock, OperationSnapshot, SleepSnapshot, Snapshot,
 };
 use crate::stats::{
-    self, ActivityTotals, Bits, Kind, LineFigures, Page, Pair, Reading, Scratch, Site, Totals,
+    self, ActivityTotals, Bits, Kind, LineFigures, Page, Pair, Reading, Scratch, Share, Site,
+    Totals,
 };
 use std::collections::HashMap;
 use std::ptr;
@@ -38,6 +40,7 @@ pub(crate) fn snapshot() -> Snapshot {
         .into_iter()
         .map(|class| lock(class, &logs, &mut scratch, &mut in_flight))
         .collect();
+    let operations = operations(&reading);
     drop(reading);
     in_flight.sort_by_key(|entry: &InFlight| std::cmp::Reverse(entry.age()));
     let compiled_out = cfg!(not(feature = "stats")).then(|| {
@@ -54,6 +57,55 @@ pub(crate) fn snapshot() -> Snapshot {
         in_flight,
         nesting::order(),
     )
+    .with_operations(operations)
+}
+
+/// What operations have had.
+fn operations(reading: &Reading) -> Vec<OperationSnapshot> {
+    let (opened, rows) = reading.operations();
+    let names = operation::names();
+    let name_of = |number: usize| {
+        let place = number.checked_sub(1);
+        place
+            .and_then(|place| names.get(place))
+            .copied()
+            .unwrap_or(operation::OTHER)
+    };
+    let opened = opened.into_iter().enumerate().skip(1);
+    let mut operations: Vec<_> = opened
+        .map(|(number, opened)| OperationSnapshot {
+            name: name_of(number).to_owned(),
+            opened,
+            locks: Vec::new(),
+        })
+        .collect();
+    for row in rows {
+        let number = usize::from(row.scope.operation());
+        let Some(operation) = number.checked_sub(1).and_then(|i| operations.get_mut(i)) else {
+            continue;
+        };
+        let lock = match row.class {
+            stats::OTHER_CLASSES => OTHER_LOCKS,
+            class => LockClass::of_record(class).name(),
+        };
+        // Two classes may claim one name.
+        operation.add(operation_lock(lock, &row.share));
+    }
+    operations
+}
+
+fn operation_lock(lock: &str, share: &Share) -> OperationLock {
+    OperationLock {
+        lock: lock.to_owned(),
+        acquisitions: share.acquisitions,
+        hold_total_ns: share.held,
+        hold_max_ns: share.held_max,
+        contended: share.contended,
+        gave_up: share.gave_up,
+        waited_ns: share.waited,
+        waited_max_ns: share.waited_max,
+        blame_ns: share.blame,
+    }
 }
 
 /// Which pages of logs have anything in flight, by the class that it is of.

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 #[derive(Clone, Copy)]
 pub(crate) enum Whose {
     Logs,
+    Operations,
+    Names,
     Classes,
     Watches,
     Nesting,
@@ -24,7 +26,7 @@ pub(crate) struct Hooks {
     pub(crate) after: fn(bool),
 }
 
-static HOOKS: [OnceLock<Hooks>; 5] = [const { OnceLock::new() }; 5];
+static HOOKS: [OnceLock<Hooks>; 7] = [const { OnceLock::new() }; 7];
 
 /// Which hooks have been called before the fork that is under way; a bit for each.
 static CALLED: AtomicU8 = AtomicU8::new(0);

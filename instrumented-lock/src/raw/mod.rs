@@ -881,6 +881,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
     }
 
     /// Writes a hold that begins at `at` into the log, and tells those who wait.
+    #[inline]
     fn publish(
         &self,
         room: &Room,
@@ -894,7 +895,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         if is_bounce {
             what |= stats::BOUNCED;
         }
-        if self.class.is_watched() && self.tell_begin(stats::holder_word(site, activity), at) {
+        if self.class.is_watched() && self.tell_begin_of_next(room.page, site, activity, at) {
             what |= stats::WATCHED;
         }
         let entry = hold_entry(room.page, what, site, timing, at);
@@ -1032,9 +1033,16 @@ impl<R, K: Kinds> Instrumented<R, K> {
 
     // What those who wait are told. `tell_begin` and `tell_end` are for the holder.
 
-    /// Tells that a hold begins, if anybody waits. Returns whether its end has to be told too.
+    /// Tells that a hold begins, in the next record of the page. Returns whether its end has to be told too.
     #[cold]
     #[inline(never)]
+    fn tell_begin_of_next(&self, page: &Page, site: usize, activity: Activity, at: u64) -> bool {
+        let next = page.window().next();
+        next.is_some_and(|next| self.tell_begin(stats::holder_word_of(next, site, activity), at))
+    }
+
+    /// Tells that a hold begins, if anybody waits. Returns whether its end has to be told too.
+    #[inline]
     fn tell_begin(&self, holder: usize, at: u64) -> bool {
         let is_untimed = at == stats::UNTIMED_START;
         let at = if is_untimed { clock::now() } else { at };
@@ -1075,7 +1083,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             end
         };
         let what = record.what();
-        let holder = stats::holder_word(record.site(), stats::activity_of(what));
+        let holder = stats::holder_word_of(record, record.site(), stats::activity_of(what));
         if is_alone(holder) {
             return self.tell_alone(watch, record, holder, at, may_unwatch);
         }
@@ -1127,9 +1135,10 @@ impl<R, K: Kinds> Instrumented<R, K> {
     }
 
     /// A hold goes on that had been told to have ended.
+    #[cold]
     fn tell_again(&self, record: &Record) {
         let what = record.what();
-        let holder = stats::holder_word(record.site(), stats::activity_of(what));
+        let holder = stats::holder_word_of(record, record.site(), stats::activity_of(what));
         if self.tell_begin(holder, clock::now()) {
             record.set_what(what | stats::WATCHED);
         }

@@ -124,7 +124,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             start => start,
         };
         let is_it = is_hold && record.end().is_none();
-        let holder = stats::holder_word(record.site(), Activity::Write);
+        let holder = stats::holder_word_of(record, record.site(), Activity::Write);
         is_it.then(|| (holder, now.saturating_sub(start)))
     }
 }
@@ -206,7 +206,7 @@ impl<R, K: Kinds> Wait<'_, R, K> {
             batch.push(&self.blame_entry(holder.unwrap_or(0), left));
         }
         if has_others {
-            let holder = stats::holder_word(site, self.activity);
+            let holder = stats::holder_word_of(record, site, self.activity);
             self.watch.begin_hold(holder, at);
         }
         self.watch.set_holder(me.to_bits());
@@ -262,7 +262,7 @@ impl<R, K> Wait<'_, R, K> {
         let record = last.record()?;
         let is_it = record.what() & !stats::BOUNCED == stats::hold(&self.class.stats, activity)
             && record.end().is_none();
-        is_it.then(|| stats::holder_word(record.site(), activity))
+        is_it.then(|| stats::holder_word_of(record, record.site(), activity))
     }
 
     fn blame_entry(&self, holder: usize, ticks: u64) -> Entry {

@@ -3,7 +3,8 @@
 
 use crate::snapshot::{
     Blame, CallSite, Distribution, Finding, InFlight, InFlightState, InFlightTotals, Location,
-    LockSnapshot, ModeSnapshot, Order, OrderEdge, OrderEnd, SleepSnapshot, Snapshot,
+    LockSnapshot, ModeSnapshot, OperationLock, OperationSnapshot, Order, OrderEdge, OrderEnd,
+    SleepSnapshot, Snapshot,
 };
 use std::fmt::{Display, Write as _};
 
@@ -113,6 +114,31 @@ impl Fields for Snapshot {
         if !self.order().is_empty() {
             object.object("order", self.order());
         }
+        if !self.operations().is_empty() {
+            object.objects("operations", self.operations());
+        }
+    }
+}
+
+impl Fields for OperationSnapshot {
+    fn write(&self, object: &mut Object<'_>) {
+        object.text("name", &self.name);
+        object.plain("opened", self.opened);
+        object.objects("locks", &self.locks);
+    }
+}
+
+impl Fields for OperationLock {
+    fn write(&self, object: &mut Object<'_>) {
+        object.text("lock", &self.lock);
+        object.plain("acquisitions", self.acquisitions);
+        object.plain("hold_total_ns", self.hold_total_ns);
+        object.plain("hold_max_ns", self.hold_max_ns);
+        object.plain("contended", self.contended);
+        object.plain("gave_up", self.gave_up);
+        object.plain("waited_ns", self.waited_ns);
+        object.plain("waited_max_ns", self.waited_max_ns);
+        object.plain("blame_ns", self.blame_ns);
     }
 }
 

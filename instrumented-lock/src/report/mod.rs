@@ -2,6 +2,7 @@
 
 mod json;
 mod lock_stat;
+mod operations;
 mod order;
 mod table;
 pub(crate) mod units;

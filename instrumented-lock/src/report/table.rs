@@ -3,6 +3,7 @@
 //! The figures are those of Linux' `lock_stat`: contentions with their waiting time, acquisitions
 //! with their holding time, each as minimum, average, maximum and total; quantiles on top.
 
+use super::operations;
 use super::order;
 use super::units::{count, time};
 use super::who::{self, shorten, shorten_end};
@@ -59,6 +60,7 @@ pub fn table_with(snapshot: &Snapshot, options: TableOptions) -> String {
     } else {
         narrow(&mut out, &used, style);
     }
+    operations::operations(&mut out, snapshot);
     who::in_flight(&mut out, snapshot);
     order::findings(&mut out, snapshot);
     notes(&mut out, snapshot, &used, &unused);

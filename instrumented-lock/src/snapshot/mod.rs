@@ -11,6 +11,7 @@ mod distribution;
 mod in_flight;
 mod location;
 mod lock;
+mod operation;
 mod order;
 
 pub use blame::Blame;
@@ -21,6 +22,8 @@ pub use in_flight::{InFlight, InFlightState, InFlightTotals};
 pub use location::Location;
 pub(crate) use location::THROUGH_POINTER;
 pub use lock::{LockSnapshot, ModeSnapshot, SleepSnapshot};
+pub(crate) use operation::OTHER_LOCKS;
+pub use operation::{OperationLock, OperationSnapshot};
 pub use order::{Finding, FindingKind, Order, OrderEdge, OrderEnd};
 
 use std::time::Duration;
@@ -110,7 +113,17 @@ use std::time::Duration;
 ///       "edges": []                    of the form above
 ///     }],
 ///     "unlisted": 0
-///   }
+///   },
+///   "operations": [{                   if there are any, those that waited longest first
+///     "name": "GET /keys",
+///     "opened": 3,
+///     "locks": [{
+///       "lock": "app::Store::index",
+///       "acquisitions": 3, "hold_total_ns": 570, "hold_max_ns": 210,
+///       "contended": 1, "gave_up": 0, "waited_ns": 80, "waited_max_ns": 80,
+///       "blame_ns": 0
+///     }]
+///   }]
 /// }
 /// ```
 ///
@@ -139,6 +152,8 @@ pub struct Snapshot {
         serde(default, skip_serializing_if = "Order::is_empty")
     )]
     order: Order,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
+    operations: Vec<OperationSnapshot>,
 }
 
 impl Snapshot {
@@ -161,6 +176,14 @@ impl Snapshot {
             locks,
             in_flight,
             order,
+            operations: Vec::new(),
+        }
+    }
+
+    pub(crate) fn with_operations(self, operations: Vec<OperationSnapshot>) -> Self {
+        Snapshot {
+            operations: operation::sorted(operations),
+            ..self
         }
     }
 
@@ -224,6 +247,19 @@ impl Snapshot {
         &self.order
     }
 
+    /// What the program was doing when it waited for locks and held them: the [operations](crate::operation)
+    /// that were opened, those that waited longest first. Empty where the program has none.
+    pub fn operations(&self) -> &[OperationSnapshot] {
+        &self.operations
+    }
+
+    /// The operation of this name, if it has been opened.
+    pub fn operation(&self, name: &str) -> Option<&OperationSnapshot> {
+        self.operations
+            .iter()
+            .find(|operation| operation.name() == name)
+    }
+
     /// What is wrong with the declarations and settings, in sentences: two classes that claim one
     /// name, with both places; an [environment variable](crate::registry::ENVIRONMENT_VARIABLE) that
     /// says nothing.
@@ -247,6 +283,7 @@ impl Snapshot {
             elapsed: self.elapsed.saturating_sub(earlier.begun()),
             locks: locks.collect(),
             order: self.order.since(&earlier.order),
+            operations: operation::since(&self.operations, &earlier.operations),
             ..self.clone()
         }
     }
@@ -287,6 +324,7 @@ impl Snapshot {
             locks,
             in_flight: [&self.in_flight[..], &other.in_flight].concat(),
             order: self.order.merge(&other.order),
+            operations: operation::merge(&self.operations, &other.operations),
         }
     }
 
@@ -310,6 +348,7 @@ impl Snapshot {
             begun_ns: next.begun_ns,
             diagnostics: both.diagnostics,
             order: both.order,
+            operations: both.operations,
         }
     }
 

@@ -4,21 +4,26 @@
 //! their stamps only. Then each class is locked once, and all its records are added, row by row, so nobody
 //! sees a wait without whom it is blamed on.
 
+use super::apportion::{self, Ended, Holds};
 use super::figures::{ClassStats, Figures, NoRoom};
 use super::log::{Bits, Locked, Page, Record, below};
 use super::owner::PAGE_RECORDS;
 use super::pairs::Pair;
 use super::processor;
 use super::record::{
-    BOUNCED, Kind, SAMPLED, UNTIMED_END, UNTIMED_START, activity_of, class_of, holder_of, kind_of,
-    site_of, stats_of,
+    BOUNCED, Kind, OfHolder, SAMPLED, UNTIMED_END, UNTIMED_START, activity_of, class_of, holder_of,
+    kind_of, site_of, stats_of,
 };
+use super::scopes;
 use crate::clock::{self, Scale};
 
 /// Adds every record of the page that has ended to the figures of its class.
 pub(super) fn fold(page: &Locked<'_>) {
     let mut sorted = Sorted::new();
     let mut left = sorted.sort(page.page, page.unconsumed());
+    if scopes::are_used() && left != 0 {
+        sorted.apportion(page, left);
+    }
     // By processor, so that the stripe's cache lines mostly stay with it.
     let mut home = processor::current().unwrap_or_else(|| page.page.owner.home());
     while left != 0 {
@@ -133,6 +138,23 @@ impl Sorted {
             ended |= self.sort_each(page, left);
         }
         ended
+    }
+
+    /// Adds what has `ended` to what scopes have had.
+    #[cold]
+    fn apportion(&self, page: &Locked<'_>, ended: u64) {
+        let holds = self.rows[..self.count].iter().map(|row| Holds {
+            what: row.what,
+            timed: row.timed,
+            untimed: row.untimed,
+        });
+        let ended = Ended {
+            all: ended,
+            holds,
+            durations: &self.durations,
+            others: self.others,
+        };
+        apportion::apportion(page, &ended);
     }
 
     /// Takes the holds at the start of `run` that are of one row, and returns them.
@@ -368,9 +390,9 @@ impl Folding<'_> {
         // What is not to be undone comes after what may have no room.
         let holder = holder_of(usize::try_from(start).unwrap_or(0));
         if kind == Kind::Blame
-            && let Some((_, activity)) = holder
+            && let Some(holder) = &holder
         {
-            self.figures.of(activity, self.stats)?;
+            self.figures.of(holder.activity, self.stats)?;
         }
         let Some(end) = record.end() else {
             return Ok(());
@@ -401,7 +423,12 @@ impl Folding<'_> {
             }
             Kind::Blame => {
                 let ns = scale.nanoseconds(end);
-                let Some((holder, activity)) = holder else {
+                let Some(OfHolder {
+                    line: holder,
+                    activity,
+                    ..
+                }) = holder
+                else {
                     row.hand_over = row.hand_over.saturating_add(ns);
                     return Ok(());
                 };

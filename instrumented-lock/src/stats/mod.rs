@@ -6,6 +6,8 @@
 //! whose, `held` what each of them holds, where that is asked for. `blame` is the arithmetic of who kept whom waiting, `watch` what a lock that is waited for
 //! keeps of it. `sampling` says which holds are timed where not all are.
 
+mod apportion;
+mod beside;
 mod blame;
 mod durations;
 mod figures;
@@ -13,11 +15,15 @@ mod fold;
 mod held;
 mod lines;
 mod log;
+mod operations;
 mod owner;
 mod pairs;
 mod processor;
 mod record;
 mod sampling;
+mod scope;
+mod scopes;
+mod shares;
 mod site;
 mod sync;
 pub(crate) mod tasks;
@@ -33,8 +39,10 @@ pub(crate) use log::{Batch, Bits, Entry, Page, Record, Waiting};
 pub(crate) use pairs::Pair;
 pub(crate) use record::{
     BOUNCED, Kind, SAMPLED, UNTIMED_END, UNTIMED_START, WATCHED, activity_of, class_of, event,
-    hold, holder_word, kind_of, shift_of_its, site, site_of, what,
+    hold, holder_word_of, kind_of, shift_of_its, site, site_of, what,
 };
+pub(crate) use scope::{OPERATIONS, OTHER_OPERATIONS, Scope};
+pub(crate) use shares::{OTHER_CLASSES, Share};
 pub(crate) use site::{Site, is_lock_apis, is_nobodys, may_be_lock_apis, without_machine};
 #[cfg(feature = "tokio")]
 pub(crate) use thread::PageOfTask;

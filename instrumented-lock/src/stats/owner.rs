@@ -4,7 +4,7 @@ use crate::brief;
 use parking_lot::Mutex;
 use std::mem;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Records of a page: what its 2 KiB have room for.
 pub(crate) const PAGE_RECORDS: usize = 57;
@@ -27,6 +27,8 @@ pub(crate) struct PageOwner {
     ended: AtomicU64,
     /// Of a page that has been borrowed and put back: the one that was put back before, as a number from 1.
     next_put_back: AtomicU32,
+    /// Whether it stands [beside the page](super::scopes) which operations its records belong to.
+    has_scopes: AtomicBool,
 }
 
 /// How long a reader that has just said in its lock that it had it need not say so again, in ticks:
@@ -78,6 +80,17 @@ impl PageOwner {
         self.next_put_back.load(Ordering::Relaxed)
     }
 
+    /// Whether it stands beside the page which scopes its records belong to.
+    #[inline(always)]
+    pub(super) fn has_scopes(&self) -> bool {
+        // Acquire: pairs with the release below.
+        self.has_scopes.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_has_scopes(&self) {
+        self.has_scopes.store(true, Ordering::Release);
+    }
+
     /// Which stripes its records are folded into.
     pub(super) fn home(&self) -> usize {
         self.number as usize
@@ -102,6 +115,7 @@ impl PageOwner {
             name: Mutex::new(None),
             ended: AtomicU64::new(0),
             next_put_back: AtomicU32::new(0),
+            has_scopes: AtomicBool::new(false),
         }
     }
 

@@ -6,6 +6,7 @@
 use super::figures::ClassStats;
 use super::log::{Entry, Page, Record};
 use super::pairs::Line;
+use super::scopes;
 use super::site::Site;
 use crate::mode::Activity;
 use std::ptr;
@@ -75,19 +76,62 @@ pub(crate) fn site(site: Option<Site>) -> usize {
     site.map_or(0, |site| ptr::from_ref(site).expose_provenance())
 }
 
-/// A holding line and what it holds the lock for, in one word that is not 0. The word 0 stands for
-/// nobody: what is then waited is hand-over.
-pub(crate) fn holder_word(line: usize, activity: Activity) -> usize {
-    line | activity as usize | HOLDER
+/// A holding line, what it holds the lock for and for which operation, in one word that is not 0. The word 0
+/// stands for nobody: what is then waited is hand-over.
+#[inline(always)]
+pub(crate) fn holder_word(line: usize, activity: Activity, operation: u8) -> usize {
+    // What has no room for an operation is told apart by line only; what leaves none to it, not by line.
+    #[cfg(target_pointer_width = "64")]
+    let (line, operation) = (
+        if line >> OPERATION == 0 { line } else { 0 },
+        usize::from(operation) << OPERATION,
+    );
+    #[cfg(not(target_pointer_width = "64"))]
+    let operation = usize::from(operation) & 0;
+    line | activity as usize | HOLDER | operation
+}
+
+/// The [`holder_word`] of a hold in flight, or of one that is about to begin in this record at this line.
+#[inline(always)]
+pub(crate) fn holder_word_of(record: &Record, line: usize, activity: Activity) -> usize {
+    let operation = if scopes::are_used() {
+        scopes::operation_of(record)
+    } else {
+        0
+    };
+    holder_word(line, activity, operation)
 }
 
 const HOLDER: usize = 4;
 const _: () = assert!(align_of::<std::panic::Location<'static>>() > ACTIVITY + HOLDER);
 
+/// Where the number of the operation is: above all addresses that a program has for its constants, on the
+/// processors of today with 64 bits.
+#[cfg(target_pointer_width = "64")]
+const OPERATION: u32 = 48;
+
+/// Who has held a lock.
+pub(super) struct OfHolder {
+    pub(super) line: Line,
+    pub(super) activity: Activity,
+    /// The number of the operation; 0 for none.
+    pub(super) operation: u8,
+}
+
 /// What a [`holder_word`] says; `None` for 0.
-pub(super) fn holder_of(word: usize) -> Option<(Line, Activity)> {
-    let line = word & !(ACTIVITY | HOLDER);
-    (word != 0).then(|| (site_of(line), Activity::from_bits(word)))
+pub(super) fn holder_of(word: usize) -> Option<OfHolder> {
+    #[cfg(target_pointer_width = "64")]
+    let (operation, rest) = (
+        u8::try_from(word >> OPERATION & 0xff).unwrap_or(0),
+        word & ((1 << OPERATION) - 1),
+    );
+    #[cfg(not(target_pointer_width = "64"))]
+    let (operation, rest) = (0, word);
+    (word != 0).then(|| OfHolder {
+        line: site_of(rest & !(ACTIVITY | HOLDER)),
+        activity: Activity::from_bits(word),
+        operation,
+    })
 }
 
 /// The line of a word that [`site`] has made.

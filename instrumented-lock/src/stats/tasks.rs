@@ -1,32 +1,22 @@
 //! Which task began the hold in a record, for the locks of tasks. Beside the pages, which have no room left: a
 //! page gets a list once a task has held something in it.
 
+use super::beside::Beside;
 use super::log::Page;
 #[cfg(feature = "tokio")]
 use super::log::Record;
 use super::owner::PAGE_RECORDS;
+#[cfg(feature = "tokio")]
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// For each record of a page the number of a task, or 0.
 type Tasks = [AtomicU64; PAGE_RECORDS];
 
-const PART: usize = 512;
-type Part = [AtomicPtr<Tasks>; PART];
-
-/// By the number of the page. Parts and lists are never freed. In pages beyond the first 2^18 no task is known.
-static PARTS: [AtomicPtr<Part>; PART] = [const { AtomicPtr::new(ptr::null_mut()) }; PART];
-
-fn list(page: &Page) -> Option<&'static AtomicPtr<Tasks>> {
-    let number = page.owner.number() as usize;
-    // SAFETY: null, or made by `make_room` and never freed. Acquire: pairs with the exchange there.
-    let part = unsafe { PARTS.get(number / PART)?.load(Ordering::Acquire).as_ref() }?;
-    Some(&part[number % PART])
-}
+static TASKS: Beside<Tasks> = Beside::new();
 
 fn tasks(page: &Page) -> Option<&'static Tasks> {
-    // SAFETY: null, or made by `make_room` and never freed. Acquire: pairs with the store there.
-    unsafe { list(page)?.load(Ordering::Acquire).as_ref() }
+    TASKS.get(page)
 }
 
 /// Room to note tasks of this page. May allocate: before an attempt. For the owner of the page.
@@ -34,32 +24,8 @@ fn tasks(page: &Page) -> Option<&'static Tasks> {
 #[inline]
 pub(crate) fn make_room(page: &Page) {
     if tasks(page).is_none() {
-        make(page);
-    }
-}
-
-#[cfg(feature = "tokio")]
-#[cold]
-fn make(page: &Page) {
-    let _inside = crate::brief::Inside::enter();
-    let number = page.owner.number() as usize;
-    let Some(part) = PARTS.get(number / PART) else {
-        return;
-    };
-    if part.load(Ordering::Acquire).is_null() {
-        let new: Box<Part> = Box::new([const { AtomicPtr::new(ptr::null_mut()) }; PART]);
-        let new = Box::into_raw(new);
-        // Release: who finds it finds it complete.
-        let old = part.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire);
-        if old.is_err() {
-            // SAFETY: made above, and nobody else has it.
-            drop(unsafe { Box::from_raw(new) });
-        }
-    }
-    if let Some(list) = list(page) {
-        let tasks: Box<Tasks> = Box::new([const { AtomicU64::new(0) }; PAGE_RECORDS]);
-        // Release, as above. The owner of the page is the only one who makes its list.
-        list.store(Box::into_raw(tasks), Ordering::Release);
+        let _inside = crate::brief::Inside::enter();
+        TASKS.make(page, || [const { AtomicU64::new(0) }; PAGE_RECORDS]);
     }
 }
 

@@ -8,11 +8,16 @@
 //! After a `fork` there is one thread. It finds every lock of ours free, because the others could not
 //! have one at that moment; what they had open is nobody's any more.
 
+use super::apportion;
 use super::fold;
 use super::held::HeldLocks;
 use super::log::{Locked, Page, Record, Window};
+use super::operations;
 use super::owner::{PAGE_NUMBERS, PageOwner};
 use super::sampling::{self, Sampling};
+use super::scope::Scope;
+use super::scopes::{self, Scopes};
+use super::shares::Row;
 use super::watch::MOST_RECORDS;
 use crate::brief::{self, Inside};
 use crate::clock;
@@ -124,6 +129,12 @@ pub(crate) struct Thread {
     /// What it holds, once somebody has asked for that.
     held: Cell<Option<&'static HeldLocks>>,
     pub(crate) sampling: Sampling,
+    /// What it is doing.
+    scope: Cell<Scope>,
+    /// What stands beside the page, once it has had a scope.
+    scopes: Cell<Option<&'static Scopes>>,
+    /// Measurements that it has begun.
+    measurements: Cell<u64>,
 }
 
 /// Where a thread writes next.
@@ -158,6 +169,9 @@ thread_local! {
             has_more: Cell::new(false),
             held: Cell::new(None),
             sampling: Sampling::new(),
+            scope: Cell::new(Scope::NONE),
+            scopes: Cell::new(None),
+            measurements: Cell::new(0),
         }
     };
 
@@ -261,6 +275,99 @@ impl Thread {
         self.page.get()?.owner.name()
     }
 
+    /// What the thread is doing.
+    #[inline]
+    pub(crate) fn scope(&self) -> Scope {
+        self.scope.get()
+    }
+
+    /// From now on, what the thread acquires belongs to this scope. Returns that before.
+    #[inline]
+    pub(crate) fn set_scope(&self, scope: Scope) -> Scope {
+        let before = self.scope.replace(scope);
+        match (self.scopes.get(), self.page.get()) {
+            (Some(scopes), Some(page)) => scopes.mark(page, scope),
+            _ if scope == Scope::NONE => {}
+            _ => self.begin_scopes(),
+        }
+        before
+    }
+
+    /// The same for an operation in what the thread is doing, which is opened once more.
+    #[inline]
+    pub(crate) fn open_operation(&self, operation: u8) -> Scope {
+        let before = self.set_scope(self.scope.get().with_operation(operation));
+        self.count_operation(operation);
+        before
+    }
+
+    /// An operation has been opened once more.
+    #[inline]
+    pub(crate) fn count_operation(&self, operation: u8) {
+        match self.scopes.get() {
+            Some(scopes) => scopes.count(operation),
+            None => operations::count(operation),
+        }
+    }
+
+    /// The first scope of the thread, or of its page.
+    #[cold]
+    #[inline(never)]
+    fn begin_scopes(&self) {
+        if brief::is_inside() {
+            return;
+        }
+        let _inside = Inside::enter();
+        operations::heed_forks();
+        if self.page.get().is_none() {
+            self.make_room();
+        }
+        if let Some(page) = self.page.get() {
+            self.bring_scope_to(page);
+        }
+    }
+
+    /// What is published in this page, which is the thread's, belongs to what it is doing. May allocate.
+    fn bring_scope_to(&self, page: &'static Page) {
+        let scope = self.scope.get();
+        let scopes = if scope == Scope::NONE {
+            scopes::beside(page)
+        } else {
+            scopes::make(page)
+        };
+        if let Some(scopes) = scopes {
+            scopes.mark(page, scope);
+        }
+        self.scopes.set(scopes);
+    }
+
+    /// Begins to measure what the thread does. Returns the scope before, with which the measurement ends.
+    pub(crate) fn begin_measurement(&self) -> Scope {
+        let measurement = self.measurements.get() + 1;
+        self.measurements.set(measurement);
+        let before = self.set_scope(self.scope.get().with_measurement(measurement));
+        let _inside = Inside::enter();
+        if before.measurement() == 0 {
+            // What has been acquired in an earlier one and has ended since belongs to none.
+            own_pages()
+                .into_iter()
+                .filter_map(scopes::beside)
+                .for_each(apportion::forget_measured);
+        }
+        before
+    }
+
+    /// Ends the measurement that began in the scope `before`. Returns what locks of each class the thread has
+    /// waited for and held since: those that it still holds, up to now.
+    pub(crate) fn end_measurement(&self, before: Scope) -> Vec<Row> {
+        let _inside = Inside::enter();
+        let scope = self.scope.get();
+        let (measurement, outer) = (scope.measurement(), before.measurement());
+        // An operation that was opened meanwhile and is not closed stays open.
+        self.set_scope(scope.with_measurement(outer));
+        take_measured(measurement, outer, clock::now())
+    }
+
     #[cold]
     #[inline(never)]
     fn make_room(&self) -> Room {
@@ -268,9 +375,15 @@ impl Thread {
         if let Some(held) = self.held.get() {
             held.forget_ended();
         }
-        let mut page = self.page.get().filter(|page| fold_own(page));
+        let scope = self.scope.get();
+        let mut page = self.page.get().filter(|page| fold_own(page, scope));
         if page.is_none() {
             page = self.other_page();
+        } else if scope != Scope::NONE && self.scopes.get().is_none() {
+            // It began inside the library.
+            if let Some(page) = page {
+                self.bring_scope_to(page);
+            }
         }
         // Without one, the thread is being torn down: it could not give a page up.
         page.map_or_else(Room::borrow, |page| Room {
@@ -285,7 +398,8 @@ impl Thread {
             // What is recorded meanwhile, by an allocator, looks at the pages too: they are not borrowed for
             // longer than this takes.
             let mut all = pages.0.take();
-            let known = all.iter().copied().find(|page| fold_own(page));
+            let scope = self.scope.get();
+            let known = all.iter().copied().find(|page| fold_own(page, scope));
             let page = known.unwrap_or_else(|| {
                 let page = enrol(std::thread::current().name());
                 let own = all.first().map(|page| page.owner.thread());
@@ -298,6 +412,8 @@ impl Thread {
             self.window.set(page.window());
             self.page.set(Some(page));
             *pages.0.borrow_mut() = all;
+            self.scopes.set(None);
+            self.bring_scope_to(page);
             page
         });
         page.ok()
@@ -311,6 +427,26 @@ impl Thread {
     }
 }
 
+/// What the calling thread has had in this measurement and those in it, which from now on an outer one has.
+fn take_measured(measurement: u64, outer: u64, now: u64) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for page in own_pages() {
+        let Some(scopes) = scopes::beside(page) else {
+            continue;
+        };
+        let locked = page.lock();
+        fold::fold(&locked);
+        rows.extend(apportion::take_measured(scopes, measurement, outer));
+        rows.extend(apportion::in_flight(page, scopes, measurement, now));
+    }
+    rows
+}
+
+fn own_pages() -> Vec<&'static Page> {
+    let pages = PAGES.try_with(|pages| pages.0.borrow().clone());
+    pages.unwrap_or_default()
+}
+
 #[cold]
 #[inline(never)]
 fn is_on_own_page(last: Holder) -> bool {
@@ -320,19 +456,25 @@ fn is_on_own_page(last: Holder) -> bool {
 }
 
 /// Folds a page of the calling thread. Returns whether it then has enough free records.
-fn fold_own(page: &Page) -> bool {
+/// What is published in it next belongs to this scope.
+fn fold_own(page: &Page, scope: Scope) -> bool {
     // A snapshot that has been descheduled while it reads the page may keep it for long.
     if let Some(locked) = page.try_lock(200) {
-        fold_and_open(&locked);
+        fold_and_open(&locked, scope);
     }
     page.room() >= ENOUGH
 }
 
-/// Folds a page, and makes free what has been folded.
-fn fold_and_open(locked: &Locked<'_>) {
+/// Folds a page, and makes free what has been folded. What is published in it next belongs to this scope.
+fn fold_and_open(locked: &Locked<'_>, scope: Scope) {
     fold::fold(locked);
-    locked.page.owner.have_ended_of(locked.page.unconsumed());
+    let page = locked.page;
+    let in_flight = page.unconsumed();
+    page.owner.have_ended_of(in_flight);
     locked.open();
+    if let Some(scopes) = scopes::beside(page) {
+        scopes.reopened(page, in_flight, scope);
+    }
 }
 
 /// A page that the calling thread may write.
@@ -377,14 +519,28 @@ impl PageOfTask {
         // Nobody waits for two things at once, so each wait is as one of another thread.
         page.owner
             .set_thread(THREADS.fetch_add(1, Ordering::Relaxed));
-        PageOfTask {
+        let page = PageOfTask {
             page,
             process: std::process::id(),
-        }
+        };
+        page.belongs_to_operation();
+        page
     }
 
     pub(crate) fn page(&self) -> &'static Page {
         self.page
+    }
+
+    /// What is published in it belongs to the operation of the calling thread. May allocate: before a wait.
+    pub(crate) fn belongs_to_operation(&self) {
+        let operation = this_thread().scope().operation();
+        let scopes = match operation {
+            0 => scopes::beside(self.page),
+            _ => scopes::make(self.page),
+        };
+        if let Some(scopes) = scopes {
+            scopes.mark(self.page, Scope::of_operation(operation));
+        }
     }
 }
 
@@ -407,6 +563,7 @@ impl Drop for Lease {
         let thread = this_thread();
         thread.window.set(&EMPTY);
         thread.page.set(None);
+        thread.scopes.set(None);
         if let Some(held) = thread.held.take() {
             held.clear();
             brief::lock(&LOGS).unused_held.push(held);
@@ -418,7 +575,8 @@ impl Drop for Lease {
 /// The owner has done with the page.
 fn give_up(page: &'static Page) {
     let locked = page.lock();
-    fold_and_open(&locked);
+    fold_and_open(&locked, Scope::NONE);
+    apportion::hand_on_all(&locked);
     disown(page);
     drop(locked);
     brief::lock(&LOGS).unowned.push_back(page);
@@ -499,7 +657,7 @@ fn enrol(name: Option<&str>) -> &'static Page {
     let candidates = logs.unowned.len().saturating_sub(REST).min(4);
     let page = (0..candidates).find_map(|_| {
         let page = logs.unowned.pop_front()?;
-        if fold_own(page) {
+        if fold_own(page, Scope::NONE) {
             return Some(page);
         }
         logs.unowned.push_back(page);
@@ -517,6 +675,9 @@ fn enrol(name: Option<&str>) -> &'static Page {
         page
     });
     page.owner.set_name(name.map(Arc::from));
+    if let Some(scopes) = scopes::beside(page) {
+        scopes.mark(page, Scope::NONE);
+    }
     page
 }
 
@@ -544,12 +705,33 @@ pub(crate) fn read() -> Reading {
     let alone = brief::lock(&READER);
     let pages = brief::lock(&LOGS).pages.clone();
     for page in &pages {
-        fold::fold(&page.lock());
+        let locked = page.lock();
+        fold::fold(&locked);
+        if scopes::are_used() {
+            apportion::hand_on_all(&locked);
+        }
     }
     Reading {
         pages,
         _inside: inside,
         _alone: alone,
+    }
+}
+
+impl Reading {
+    /// How often each operation was opened, and what they have had by now.
+    pub(crate) fn operations(&self) -> (Vec<u64>, Vec<Row>) {
+        if !scopes::are_used() {
+            return (Vec::new(), Vec::new());
+        }
+        let mut opened: Vec<u64> = operations::opened().collect();
+        let scopes = self.pages.iter().filter_map(|page| scopes::beside(page));
+        for of_page in scopes {
+            for (sum, n) in opened.iter_mut().zip(of_page.opened()) {
+                *sum += n;
+            }
+        }
+        (opened, operations::rows())
     }
 }
 

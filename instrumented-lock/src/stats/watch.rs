@@ -278,9 +278,9 @@ impl Watch {
     fn holder(&self, place: usize) -> Option<usize> {
         match place.checked_sub(LINES) {
             None => Some(self.lines[place].holder.load(Ordering::Relaxed)).filter(|&it| it != 0),
-            Some(0) => Some(super::record::holder_word(0, Activity::Read)),
-            Some(1) => Some(super::record::holder_word(0, Activity::Upgradable)),
-            Some(_) => Some(super::record::holder_word(0, Activity::Write)),
+            Some(0) => Some(super::record::holder_word(0, Activity::Read, 0)),
+            Some(1) => Some(super::record::holder_word(0, Activity::Upgradable, 0)),
+            Some(_) => Some(super::record::holder_word(0, Activity::Write, 0)),
         }
     }
 
