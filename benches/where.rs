@@ -1,5 +1,5 @@
-//! What it costs to know where exactly: an operation to open and close, a pair of lock and unlock inside of one, a
-//! pair while a timeline is recorded.
+//! What it costs to know where exactly: an operation to open and close, a pair of lock and unlock inside of
+//! one.
 //!
 //! `cargo run --release -p instrumented-lock-benches --bin where --no-default-features --features stats`: medians
 //! of rounds in which all cases take turns, so that they have the same machine.
@@ -24,7 +24,7 @@ type Case = (&'static str, fn());
 
 const CASES: [Case; 5] = [
     ("a pair of lock and unlock", || {
-        (0..PAIRS).for_each(|_| pair())
+        (0..PAIRS).for_each(|_| pair());
     }),
     ("a pair inside of an operation", || {
         let _operation = operation("inside");

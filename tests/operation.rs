@@ -2,8 +2,8 @@
 //! waited for and held.
 
 use instrumented_lock::{
-    Condvar, Mutex, Operation, OperationLock, RecursiveRwLock, RwLock, RwLockUpgradableReadGuard,
-    Snapshot, budget, instrumented, operation, registry,
+    Condvar, Mutex, Operation, OperationLock, OperationSnapshot, RecursiveRwLock, RwLock,
+    RwLockUpgradableReadGuard, Snapshot, budget, instrumented, operation, registry,
 };
 use instrumented_lock_tests::mock_clock;
 use proptest::prelude::*;
@@ -381,7 +381,9 @@ proptest! {
                         Step::Snapshot => drop(registry::snapshot()),
                     }
                 }
-                held.into_iter().for_each(|hold| end(hold, now));
+                for hold in held {
+ end(hold, now);
+ }
                 while open.pop().is_some() {}
                 (opened, expected)
             });
@@ -412,12 +414,14 @@ proptest! {
         let mut held = Vec::new();
         let run = |held: &mut Vec<_>| {
             let mut expected = [(0u64, Duration::ZERO); 3];
-            let mut open = Vec::new();
+            let mut open: Vec<usize> = Vec::new();
             for &(which, ns, stays) in &inside {
                 let _scope = stays.then(|| operation(NAMES[which]));
                 let guard = locks[which].read();
                 clock.advance_here(ns * NS);
-                open.iter().for_each(|&which: &usize| expected[which].1 += ns * NS);
+                for &which in &open {
+ expected[which].1 += ns * NS;
+ }
                 expected[which].0 += 1;
                 expected[which].1 += ns * NS;
                 if stays && held.len() < 40 {
@@ -441,7 +445,9 @@ proptest! {
             }
             clock.advance_here(3 * NS);
             let mut expected = *expected;
-            open.iter().for_each(|&which| expected[which].1 += 3 * NS);
+            for &which in open {
+ expected[which].1 += 3 * NS;
+ }
             for &(which, ns) in &outside {
                 expected[which].0 += 1;
                 expected[which].1 += ns * NS;
@@ -682,13 +688,15 @@ fn pairs_beyond_the_room_there_is_are_other_locks_of_their_operation() {
     for n in 0..10 {
         let operation = Operation::named(&format!("operation {n}"));
         let _scope = operation.open();
-        locks.iter().for_each(|lock| drop(lock.lock()));
+        for lock in &locks {
+            drop(lock.lock());
+        }
     }
     let snapshot = registry::snapshot();
     let rows: Vec<_> = snapshot
         .operations()
         .iter()
-        .flat_map(|it| it.locks())
+        .flat_map(OperationSnapshot::locks)
         .collect();
     let named = rows.iter().filter(|row| row.lock() != "(other)").count();
     assert!((2048..2060).contains(&named), "{named}");

@@ -1,7 +1,7 @@
 //! Spans of `tracing` as operations.
 
 use instrumented_lock::operation::layer::OperationLayer;
-use instrumented_lock::{Mutex, instrumented, operation, registry};
+use instrumented_lock::{Mutex, OperationLock, instrumented, operation, registry};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
@@ -26,7 +26,7 @@ fn had(operation: &str, lock: &str) -> (u64, u64) {
     let found = snapshot.operation(operation);
     found.map_or((0, 0), |found| {
         let lock = found.lock(lock);
-        (found.opened(), lock.map_or(0, |lock| lock.acquisitions()))
+        (found.opened(), lock.map_or(0, OperationLock::acquisitions))
     })
 }
 

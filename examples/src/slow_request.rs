@@ -2,7 +2,9 @@
 //! that this helper waits for itself. Which kind of request is slow, and which one makes it so, is what operations
 //! tell.
 
-use instrumented_lock::{Mutex, Snapshot, budget, instrumented, operation, registry};
+use instrumented_lock::{
+    Mutex, OperationLock, OperationSnapshot, Snapshot, budget, instrumented, operation, registry,
+};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -82,15 +84,15 @@ pub fn assert_found(snapshot: &Snapshot) -> &str {
     let culprit = operations.iter().max_by_key(|it| it.blame());
     let culprit = culprit.expect("there are three");
     assert_eq!(culprit.name(), "GET /report", "{snapshot}");
-    let all: Duration = operations.iter().map(|it| it.blame()).sum();
+    let all: Duration = operations.iter().map(OperationSnapshot::blame).sum();
     assert!(2 * culprit.blame() > all, "{snapshot}");
     // It is rare, and what waits for it is what is frequent.
-    let opened: u64 = operations.iter().map(|it| it.opened()).sum();
+    let opened: u64 = operations.iter().map(OperationSnapshot::opened).sum();
     assert!(culprit.opened() * 20 < opened, "{snapshot}");
     // Every acquisition is some request's.
     let lock = snapshot.lock("Store::keys").expect("it is used");
     let had = operations.iter().filter_map(|it| it.lock("Store::keys"));
-    let acquisitions: u64 = had.map(|it| it.acquisitions()).sum();
+    let acquisitions: u64 = had.map(OperationLock::acquisitions).sum();
     assert_eq!(
         (acquisitions, opened),
         (lock.write().acquisitions(), opened)
