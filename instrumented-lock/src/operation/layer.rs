@@ -11,7 +11,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-/// A layer of `tracing_subscriber` that makes spans [operations](crate::operation): while a span is entered, what
+/// A layer of `tracing_subscriber` that makes spans [operations](mod@crate::operation): while a span is entered, what
 /// its thread acquires belongs to the operation of that name.
 ///
 /// A future that is instrumented with a span enters it whenever it is polled, so an operation goes with it across

@@ -247,7 +247,7 @@ impl Snapshot {
         &self.order
     }
 
-    /// What the program was doing when it waited for locks and held them: the [operations](crate::operation)
+    /// What the program was doing when it waited for locks and held them: the [operations](mod@crate::operation)
     /// that were opened, those that waited longest first. Empty where the program has none.
     pub fn operations(&self) -> &[OperationSnapshot] {
         &self.operations

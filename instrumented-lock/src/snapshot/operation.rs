@@ -7,7 +7,7 @@ use std::time::Duration;
 /// What stands for locks that are not told apart within an operation.
 pub(crate) const OTHER_LOCKS: &str = "(other)";
 
-/// What one [operation](crate::operation) has waited for and held, by lock.
+/// What one [operation](mod@crate::operation) has waited for and held, by lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OperationSnapshot {
