@@ -219,7 +219,7 @@ pub(super) fn forget_measured(scopes: &'static Scopes) {
 
 /// What is held in this measurement, and those in it, at this moment. For the owner of the page, who has it
 /// locked.
-pub(super) fn in_flight(page: &Page, scopes: &Scopes, measurement: u64, now: u64) -> Vec<Row> {
+pub(super) fn in_flight(page: &Page, scopes: &Scopes, measurement: u64) -> Vec<Row> {
     let mut rows = Vec::new();
     for index in Bits(page.unconsumed()) {
         let record = page.record(index);
@@ -228,7 +228,8 @@ pub(super) fn in_flight(page: &Page, scopes: &Scopes, measurement: u64, now: u64
         if !is_hold || scopes.at(index).measurement() < measurement {
             continue;
         }
-        let until = record.end().unwrap_or(now);
+        // Who has acquired nothing has not asked for the time either: the clock is still to be chosen.
+        let until = record.end().unwrap_or_else(clock::now);
         let ns = match start {
             UNTIMED_START => 0,
             start => clock::scale().nanoseconds(until.saturating_sub(start)),

@@ -365,7 +365,7 @@ impl Thread {
         let (measurement, outer) = (scope.measurement(), before.measurement());
         // An operation that was opened meanwhile and is not closed stays open.
         self.set_scope(scope.with_measurement(outer));
-        take_measured(measurement, outer, clock::now())
+        take_measured(measurement, outer)
     }
 
     #[cold]
@@ -428,7 +428,7 @@ impl Thread {
 }
 
 /// What the calling thread has had in this measurement and those in it, which from now on an outer one has.
-fn take_measured(measurement: u64, outer: u64, now: u64) -> Vec<Row> {
+fn take_measured(measurement: u64, outer: u64) -> Vec<Row> {
     let mut rows = Vec::new();
     for page in own_pages() {
         let Some(scopes) = scopes::beside(page) else {
@@ -437,7 +437,7 @@ fn take_measured(measurement: u64, outer: u64, now: u64) -> Vec<Row> {
         let locked = page.lock();
         fold::fold(&locked);
         rows.extend(apportion::take_measured(scopes, measurement, outer));
-        rows.extend(apportion::in_flight(page, scopes, measurement, now));
+        rows.extend(apportion::in_flight(page, scopes, measurement));
     }
     rows
 }
