@@ -5,11 +5,22 @@ use instrumented_lock::deadlock::{self, Deadlock};
 use instrumented_lock::order::{self, Reaction};
 use instrumented_lock::{Mode, Mutex, RwLock, instrumented, registry};
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longer than it takes to find out.
-const LONG: Duration = Duration::from_secs(20);
+/// Tries to have a lock until it has it, or the deadlock has been looked at. A try lasts long enough to be found
+/// in, and not much longer than the test then takes.
+fn try_until<T>(is_over: &AtomicBool, mut attempt: impl FnMut(Duration) -> Option<T>) -> Option<T> {
+    let limit = Instant::now() + Duration::from_secs(20);
+    while !is_over.load(Ordering::Relaxed) && Instant::now() < limit {
+        let got = attempt(Duration::from_millis(400));
+        if got.is_some() {
+            return got;
+        }
+    }
+    None
+}
 
 /// The deadlocks of locks whose names begin with this, once there is one; none after a second.
 fn found(prefix: &str) -> Vec<Deadlock> {
@@ -44,24 +55,21 @@ fn five_philosophers_are_found_within_a_second() {
             order::stop();
         }
         let table = Table::default();
-        let (all_have_one, is_over) = (Barrier::new(5), Mutex::<bool>::new(false));
+        let (all_have_one, is_over) = (Barrier::new(5), AtomicBool::new(false));
         thread::scope(|scope| {
             for n in 0..5 {
                 let (table, all_have_one, is_over) = (&table, &all_have_one, &is_over);
                 let philosopher = move || {
                     let _left = table.forks[n].lock();
                     all_have_one.wait();
-                    let limit = Instant::now() + LONG;
-                    let mut right = None;
-                    while right.is_none() && !*is_over.lock() && Instant::now() < limit {
-                        right = table.forks[(n + 1) % 5].try_lock_for(Duration::from_secs(3));
-                    }
+                    let right = &table.forks[(n + 1) % 5];
+                    drop(try_until(is_over, |limit| right.try_lock_for(limit)));
                 };
                 let thread = thread::Builder::new().name(format!("philosopher {n}"));
                 thread.spawn_scoped(scope, philosopher).unwrap();
             }
             let found = found("table::");
-            *is_over.lock() = true;
+            is_over.store(true, Ordering::Relaxed);
             assert_eq!(found.len(), 1, "{found:?}");
             let threads = found[0].threads();
             assert_eq!(threads.len(), 5);
@@ -120,14 +128,15 @@ struct Alone {
 
 #[test]
 fn a_thread_can_wait_for_itself() {
-    let alone = Alone::default();
+    let (alone, is_over) = (Alone::default(), AtomicBool::new(false));
     thread::scope(|scope| {
         let thread = thread::Builder::new().name("alone".to_owned());
         let waits = thread.spawn_scoped(scope, || {
             let _read = alone.lock.read();
-            assert!(alone.lock.try_write_for(Duration::from_secs(2)).is_none());
+            assert!(try_until(&is_over, |limit| alone.lock.try_write_for(limit)).is_none());
         });
         let found = found("alone::");
+        is_over.store(true, Ordering::Relaxed);
         waits.unwrap().join().unwrap();
         assert_eq!(found.len(), 1);
         let [stuck] = found[0].threads() else {
@@ -154,19 +163,16 @@ struct Forgotten {
 
 #[test]
 fn a_lock_whose_guard_a_thread_forgot_that_has_ended_is_never_let_go() {
-    let forgotten = Forgotten::default();
+    let (forgotten, is_over) = (Forgotten::default(), AtomicBool::new(false));
     thread::scope(|scope| {
         scope
             .spawn(|| std::mem::forget(forgotten.lock.lock()))
             .join()
             .unwrap();
-        let waits = scope.spawn(|| {
-            forgotten
-                .lock
-                .try_lock_for(Duration::from_secs(2))
-                .is_none()
-        });
+        let waits = scope
+            .spawn(|| try_until(&is_over, |limit| forgotten.lock.try_lock_for(limit)).is_none());
         let found = found("forgotten::");
+        is_over.store(true, Ordering::Relaxed);
         assert!(waits.join().unwrap());
         assert_eq!(found.len(), 1);
         let stuck = &found[0].threads()[0];
@@ -194,13 +200,12 @@ struct Readers {
 fn a_deadlock_through_one_of_many_readers_is_found() {
     let locks = Readers::default();
     order::follow(Reaction::Collect);
-    let ready = Barrier::new(3);
-    let short = Duration::from_secs(2);
+    let (ready, is_over) = (Barrier::new(3), AtomicBool::new(false));
     thread::scope(|scope| {
         scope.spawn(|| {
             let _shared = locks.shared.read();
             ready.wait();
-            drop(locks.other.try_lock_for(short));
+            drop(try_until(&is_over, |limit| locks.other.try_lock_for(limit)));
         });
         scope.spawn(|| {
             let _other = locks.other.lock();
@@ -208,10 +213,13 @@ fn a_deadlock_through_one_of_many_readers_is_found() {
             // Another reader, and the last one.
             let other = locks.shared.read();
             drop(other);
-            drop(locks.shared.try_write_for(short));
+            drop(try_until(&is_over, |limit| {
+                locks.shared.try_write_for(limit)
+            }));
         });
         ready.wait();
         let found = found("readers::");
+        is_over.store(true, Ordering::Relaxed);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].threads().len(), 2);
     });

@@ -16,8 +16,8 @@
 //! A published record is consumed at most once, and its place is used again only after that. So whoever
 //! has a class locked sees each of its records either here or in the figures.
 //!
-//! This file knows `super::sync` and `super::owner` only: `tests/log_model.rs` compiles it against loom's atomics and pages
-//! of a few records.
+//! This file knows `super::sync` and `super::owner` only: `tests/models` compiles it against
+//! loom's atomics and pages of a few records.
 
 use super::owner::{PAGE_NUMBERS, PAGE_RECORDS, PageOwner};
 use super::sync::{

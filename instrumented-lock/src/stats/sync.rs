@@ -1,5 +1,5 @@
-//! The atomics that `log.rs` and `watch.rs` are written against; `tests/log_model.rs` and
-//! `tests/watch_model.rs` put loom's in their place.
+//! The atomics that `log.rs` and `watch.rs` are written against; `tests/models` puts
+//! loom's in their place.
 
 pub(super) use std::hint::spin_loop;
 pub(super) use std::sync::atomic::{

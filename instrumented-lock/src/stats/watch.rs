@@ -19,8 +19,8 @@
 //! A watch is never freed. Who comes too late to be counted finds [`RETIRED`], or another lock's word in
 //! its place, and looks at its lock again.
 //!
-//! This file knows `super::{sync, blame, record}` and the modes only: `tests/watch_model.rs` compiles it
-//! against loom's atomics.
+//! This file knows `super::{sync, blame, record}` and the modes only: `tests/models` compiles it against
+//! loom's atomics.
 
 use super::blame::{Packing, Words, held_alone};
 use super::record::activity_of;

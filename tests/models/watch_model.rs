@@ -3,20 +3,9 @@
 //! The file is compiled here against loom's atomics, with what it uses of the library. Stamps are those
 //! of a clock that moves on whenever it is read.
 
-#![allow(
-    dead_code,
-    unexpected_cfgs,
-    unreachable_pub,
-    missing_docs,
-    clippy::pedantic
-)]
-
 mod sync {
     pub(super) use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 }
-
-#[path = "../instrumented-lock/src/mode.rs"]
-mod mode;
 
 mod record {
     use crate::mode::Activity;
@@ -30,26 +19,19 @@ mod record {
     }
 }
 
-#[path = "../instrumented-lock/src/stats/blame.rs"]
+#[path = "../../instrumented-lock/src/stats/blame.rs"]
 mod blame;
-#[path = "../instrumented-lock/src/stats/watch.rs"]
+#[path = "../../instrumented-lock/src/stats/watch.rs"]
 mod watch;
 
+use crate::mode::Activity;
+use crate::model;
 use loom::sync::{Arc, Mutex};
 use loom::thread;
-use mode::Activity;
 use record::holder_word;
 // Not loom's: what the models check with must not order anything.
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use watch::{Arrival, Watch};
-
-/// Every interleaving, or those of so many preemptions where that would take minutes.
-fn model(preemptions: impl Into<Option<usize>>, f: impl Fn() + Sync + Send + 'static) {
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = preemptions.into();
-    model.max_branches = 10_000;
-    model.check(f);
-}
 
 /// A lock that has a watch.
 struct Lock {

@@ -3,8 +3,6 @@
 //! The file is compiled here against loom's atomics and pages of a few records; everything else in it
 //! is what the library ships. The figures of a class are a loom mutex.
 
-#![allow(dead_code, unreachable_pub, missing_docs, clippy::pedantic)]
-
 mod sync {
     pub(super) use loom::hint::spin_loop;
     use loom::sync::atomic;
@@ -53,9 +51,10 @@ mod owner {
 
 use owner::PageOwner;
 
-#[path = "../instrumented-lock/src/stats/log.rs"]
+#[path = "../../instrumented-lock/src/stats/log.rs"]
 mod log;
 
+use crate::model;
 use log::{Bits, Entry, Locked, Page, Record};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
@@ -218,14 +217,6 @@ fn end(record: &Record, start: u64) {
 fn at_least(seen: Seen, begun: u64, ended: u64) {
     assert!(seen.begun >= begun && seen.ended >= ended, "{seen:?}");
     assert!(seen.ended <= seen.begun, "{seen:?}");
-}
-
-/// Every interleaving, or those of so many preemptions where that would take minutes.
-fn model(preemptions: impl Into<Option<usize>>, f: impl Fn() + Sync + Send + 'static) {
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = preemptions.into();
-    model.max_branches = 10_000;
-    model.check(f);
 }
 
 /// What another thread does with the class meanwhile.
