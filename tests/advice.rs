@@ -6,6 +6,8 @@
 mod figures;
 #[path = "advice/holding.rs"]
 mod holding;
+#[path = "advice/instances.rs"]
+mod instances;
 #[path = "advice/kind.rs"]
 mod kind;
 #[path = "advice/waiting.rs"]

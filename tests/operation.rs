@@ -8,6 +8,7 @@ use instrumented_lock::{
 use instrumented_lock_tests::mock_clock;
 use proptest::prelude::*;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex as Serial, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -701,4 +702,41 @@ fn pairs_beyond_the_room_there_is_are_other_locks_of_their_operation() {
     let named = rows.iter().filter(|row| row.lock() != "(other)").count();
     assert!((2048..2060).contains(&named), "{named}");
     assert_eq!(rows.iter().map(|row| row.acquisitions()).sum::<u64>(), 3000);
+}
+
+#[test]
+fn nothing_is_lost_of_operations_in_which_is_measured_while_somebody_looks() {
+    #[instrumented(prefix = "looked_at")]
+    #[derive(Default)]
+    struct Store {
+        all: RwLock<u32>,
+    }
+    let (_turn, _clock) = (turn(), mock_clock());
+    let store = Store::default();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                drop(registry::snapshot());
+            }
+        });
+        let workers = [(); 2].map(|()| {
+            scope.spawn(|| {
+                for _ in 0..20_000 {
+                    let used = budget::measure(|| {
+                        let _operation = operation("looked at");
+                        drop(store.all.read());
+                    });
+                    drop(used);
+                }
+            })
+        });
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    let snapshot = registry::snapshot();
+    let lock = of(&snapshot, "looked at", "looked_at::Store::all");
+    assert_eq!(lock.acquisitions(), 40_000);
 }

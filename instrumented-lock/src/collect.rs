@@ -15,12 +15,13 @@ use crate::nesting;
 use crate::operation;
 use crate::settings;
 use crate::snapshot::{
-    Blame, CallSite, Distribution, InFlight, InFlightState, InFlightTotals, Location, LockSnapshot,
-    ModeSnapshot, OTHER_LOCKS, OperationLock, OperationSnapshot, SleepSnapshot, Snapshot,
+    Blame, CallSite, Distribution, InFlight, InFlightState, InFlightTotals, InstanceSnapshot,
+    Location, LockSnapshot, ModeSnapshot, OTHER_LOCKS, OperationLock, OperationSnapshot,
+    SleepSnapshot, Snapshot, sorted_instances,
 };
 use crate::stats::{
     self, ActivityTotals, Bits, Kind, LineFigures, Page, Pair, Reading, Scratch, Share, Site,
-    Totals,
+    StandStill, Totals, WaitedFor,
 };
 use std::collections::HashMap;
 use std::ptr;
@@ -298,10 +299,34 @@ fn lock(
         },
         call_sites,
         blame: Blame::sorted(&pairs(class, &still.pairs())),
+        waited_for: waited_for(&still),
         hand_over_ns,
         // Every lock that is waited for has a watch of its own.
         unblamed: 0,
     }
+}
+
+/// Which locks were waited for.
+fn waited_for(still: &StandStill<'_>) -> Vec<InstanceSnapshot> {
+    let row = |waited_for: WaitedFor| InstanceSnapshot {
+        label: None,
+        address: 0,
+        number: 0,
+        is_gone: false,
+        contended: waited_for.contended,
+        blocked_ns: waited_for.blocked,
+        blocked_max_ns: waited_for.blocked_max,
+        blame_ns: waited_for.blame,
+    };
+    let (places, others) = still.waited_for();
+    let told_apart = places.into_iter().map(|place| InstanceSnapshot {
+        label: place.label.as_deref().map(str::to_owned),
+        address: place.address as u64,
+        number: u64::from(place.instance.to_bits()),
+        is_gone: place.is_gone,
+        ..row(place.waited_for)
+    });
+    sorted_instances(&told_apart.chain([row(others)]).collect::<Vec<_>>())
 }
 
 fn mode_snapshot(

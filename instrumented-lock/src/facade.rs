@@ -44,6 +44,41 @@ macro_rules! observing_named {
     };
 }
 
+/// Gives the lock around `$raw` a label; nothing with the feature `stats` off.
+#[cfg(feature = "stats")]
+macro_rules! labelling {
+    ($Lock:ident, $raw:expr, $label:ident) => {
+        $raw.label($crate::lock_kind::LockKind::$Lock, $label.into())
+    };
+}
+#[cfg(not(feature = "stats"))]
+macro_rules! labelling {
+    ($Lock:ident, $raw:expr, $label:ident) => {{
+        let _: ::std::sync::Arc<str> = $label.into();
+    }};
+}
+
+/// The method that tells this lock from others of its class.
+macro_rules! label_method {
+    ($Lock:ident) => {
+        /// Gives this lock a label, such as `shard 17`, by which
+        /// [reports](crate::LockSnapshot::waited_for) tell it from the other locks of its class. Without one
+        /// they go by address.
+        ///
+        /// The label stays with the lock where it is moved to, and in the report when it is gone. Locks of
+        /// one class that have the same label are reported as one. For when the lock is made: it looks for the
+        /// class and keeps a copy of the label, 65,000 of them for each class; a lock that is given one
+        /// beyond that has none.
+        #[inline(never)]
+        pub fn set_label(&self, label: impl Into<::std::sync::Arc<str>>) {
+            // SAFETY: it is neither locked nor unlocked.
+            let raw = unsafe { self.lock.raw() };
+            $crate::facade::labelling!($Lock, raw, label);
+            let _ = raw;
+        }
+    };
+}
+
 /// Somebody is about to look at what a lock protects: nothing is recorded. The raw lock finds that out by
 /// itself, but for that of a reentrant mutex, which has an `$Id`.
 macro_rules! looking {
@@ -145,6 +180,8 @@ macro_rules! lock_type {
         }
 
         impl<T: ?Sized, C> $Lock<T, C> {
+            $crate::facade::label_method!($Lock);
+
             /// The protected value. Nobody else can hold the lock meanwhile; nothing is recorded.
             #[inline]
             pub const fn get_mut(&mut self) -> &mut T {
@@ -449,7 +486,8 @@ macro_rules! rwlock_arc_methods {
 }
 
 pub(crate) use {
-    api_methods, lock_type, looking, mutex_methods, observing, observing_named, rwlock_methods,
+    api_methods, label_method, labelling, lock_type, looking, mutex_methods, observing,
+    observing_named, rwlock_methods,
 };
 #[cfg(feature = "arc_lock")]
 pub(crate) use {arc_methods, mutex_arc_methods, rwlock_arc_methods, unchecked_arc_methods};

@@ -229,8 +229,8 @@ pub use rwlock::RwLock;
 pub use settings::{HoldTiming, InvalidSetting};
 pub use snapshot::{
     Blame, CallSite, CrateSnapshot, Distribution, InFlight, InFlightState, InFlightTotals,
-    Location, LockSnapshot, ModeSnapshot, OperationLock, OperationSnapshot, SleepSnapshot,
-    Snapshot,
+    InstanceSnapshot, Location, LockSnapshot, ModeSnapshot, OperationLock, OperationSnapshot,
+    SleepSnapshot, Snapshot,
 };
 pub use statistic::Statistic;
 

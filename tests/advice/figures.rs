@@ -43,6 +43,8 @@ pub(crate) struct Lock {
     pub(crate) sites: Vec<Site>,
     /// The line that waits, the one that holds, how long.
     pub(crate) pairs: Vec<(u32, u32, u64)>,
+    /// The label of a lock, waits for it, how long they were.
+    pub(crate) waited_for: Vec<(&'static str, u64, u64)>,
     pub(crate) hand_over: u64,
     pub(crate) sleeps: u64,
     /// Acquisitions that have not been released.
@@ -59,6 +61,7 @@ pub(crate) fn lock(kind: &'static str) -> Lock {
         upgradable: Mode::default(),
         sites: Vec::new(),
         pairs: Vec::new(),
+        waited_for: Vec::new(),
         hand_over: 0,
         sleeps: 0,
         reads_in_flight: 0,
@@ -157,6 +160,13 @@ impl Lock {
                 "total_ns": total,
             })
         };
+        let instance = |&(label, contended, blocked): &(&str, u64, u64)| {
+            json!({
+                "label": label, "address": 64, "number": 65, "is_gone": false,
+                "contended": contended, "blocked_ns": blocked, "blocked_max_ns": blocked,
+                "blame_ns": 0,
+            })
+        };
         json!({
             "name": self.name, "kind": self.kind, "declared_at": location(1),
             "instances": self.instances, "unmatched": 0, "clock_anomalies": 0, "nested": 0,
@@ -166,6 +176,7 @@ impl Lock {
             "sleep": {"waits": self.sleeps, "timeouts": 0, "time": distribution(&[])},
             "call_sites": self.sites.iter().map(site).collect::<Vec<_>>(),
             "blame": self.pairs.iter().map(pair).collect::<Vec<_>>(),
+            "waited_for": self.waited_for.iter().map(instance).collect::<Vec<_>>(),
             "hand_over_ns": self.hand_over, "unblamed": 0,
         })
     }

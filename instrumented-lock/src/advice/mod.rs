@@ -6,6 +6,7 @@
 
 mod case;
 mod holding;
+mod instances;
 mod kind;
 mod thresholds;
 mod waiting;
@@ -18,10 +19,12 @@ use std::fmt;
 type Rule = fn(&Case<'_>) -> Option<Advice>;
 
 /// In the order in which equally sure advice on one lock is listed.
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 17] = [
     waiting::utilisation,
     waiting::one_line,
     waiting::convoy,
+    instances::one_of_many,
+    instances::all_alike,
     waiting::timeouts,
     waiting::try_failures,
     holding::growth,
@@ -122,6 +125,8 @@ impl Snapshot {
     /// | the lock is nearly always held, and so has a ceiling of 1 / mean hold operations a second | one live lock, held exclusively ≥ 70 % of the elapsed time, no single hold ≥ 10 % of that | high where it is waited for, else low |
     /// | one line is behind most of the waiting | [blame](crate::CallSite::blame) of the line ≥ 1 ms, ≥ 60 % of all blame and ≥ 50 % of all time blocked; its holds ≥ 1 µs on average | high from 80 % and 100 waits |
     /// | a convoy: the queue is long, not the holds | half of the waits ≥ 20 × the hold that half of the held time falls short of; ≥ 10 % of the acquisitions wait | low for a class of several locks; high where ≥ 50 % of the waiting is [hand-over](LockSnapshot::hand_over) |
+    /// | 1 of many locks of a class has most of the waiting: an uneven hash? | four locks or more, one of them [waited for](LockSnapshot::waited_for) ≥ 60 % of all time blocked and ≥ 4 × its share | high from 80 % and 100 waits |
+    /// | the waiting is spread evenly over the locks of a class | four locks or more, none ≥ 3 × its share; ≥ 100 waits and ten for each lock | medium |
     /// | timed attempts give up | ≥ 10 and ≥ 1 % of all attempts | high from 100 and 10 % |
     /// | most attempts are `try_` ones that fail | ≥ 100 and ≥ 50 % of all attempts | low; medium from ten failures an acquisition |
     /// | a line holds longer than before: a scan under the lock? | [`advice_since`](Self::advice_since) only: its mean hold, the longest left out, ≥ 2 × that before and ≥ 1 µs, the difference ≥ 1 ms and ≥ 1 % of the time; ≥ 100 holds before and after | high from 4 × and 1000 holds |

@@ -52,6 +52,21 @@ pub(super) const OFTEN: f64 = 0.1;
 /// Half of the time waited for nobody: it is spent on waking threads.
 pub(super) const OF_HAND_OVER: f64 = 0.5;
 
+/// Fewer locks of a class are no shards.
+pub(super) const LOCKS: u64 = 4;
+
+/// "Most" of the waiting of a class: without this lock, less than half would be left.
+pub(super) const OF_WAITING: f64 = 0.6;
+
+/// So much of the waiting leaves no second suspect.
+pub(super) const NEARLY_ALL_WAITING: f64 = 0.8;
+
+/// By an equal share: chance does not make one lock so much more popular.
+pub(super) const MUCH_MORE: f64 = 4.0;
+
+/// By an equal share: waits come in bursts, so that locks which are chosen alike differ by this much.
+pub(super) const EVEN: f64 = 3.0;
+
 /// Time-outs below it happen to a machine that hiccups.
 pub(super) const TIMEOUTS: f64 = 0.01;
 

@@ -39,7 +39,7 @@ pub use read_again::{ReadAgain, ReadAgainTimed};
 pub use thread_id::RawThreadId;
 pub(crate) use thread_id::{acquire_reentrant, look_at_reentrant};
 
-use crate::brief;
+use crate::brief::{self, Inside};
 use crate::cell::ClassCell;
 use crate::class::{Declaration, LockClass, Timing};
 use crate::classes;
@@ -49,14 +49,15 @@ use crate::mode::Activity;
 use crate::nesting::{self, Request};
 use crate::notes::{self, note};
 use crate::stats::{
-    self, Entry, HeldLocks, Holder, Kind, Page, Place, Record, Room, Site, Thread, Watch,
+    self, Entry, HeldLocks, Holder, Instance, Kind, Page, Place, Record, Room, Site, Thread, Watch,
 };
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::hint::cold_path;
 use std::marker::PhantomData;
 use std::panic::Location;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 use std::{mem, ptr};
 
 /// The raw mutex under [`Mutex`](crate::Mutex), and that of the outermost acquisition under
@@ -110,6 +111,8 @@ pub struct Instrumented<R, K = kind::Plain> {
     raw: R,
     /// Who had the lock last, and in which record: a [`Holder`].
     holder: AtomicU32,
+    /// Which lock of its class it is, once it has been waited for or has a label: an [`Instance`].
+    instance: AtomicU16,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -156,11 +159,28 @@ impl<R, K: Kinds> Instrumented<R, K> {
         Self::of(ClassCell::named(class), raw)
     }
 
+    /// Gives the lock a label, by which reports tell it from others of its class. `kind` is what it is.
+    pub(crate) fn label(&self, kind: LockKind, label: Arc<str>) {
+        if brief::is_inside() {
+            return;
+        }
+        let class = self.class.class(kind);
+        let _inside = Inside::enter();
+        let instances = class.stats.instances();
+        let room = stats::this_thread().room_for_one();
+        // Who forks has every page locked.
+        let _locked = room.page.lock();
+        let known = Instance::from_bits(self.instance.load(Ordering::Relaxed));
+        let instance = instances.set_label(known, self.address(), label);
+        self.instance.store(instance.to_bits(), Ordering::Relaxed);
+    }
+
     const fn of(class: ClassCell, raw: R) -> Self {
         Instrumented {
             class,
             raw,
             holder: AtomicU32::new(0),
+            instance: AtomicU16::new(0),
             kind: PhantomData,
         }
     }
@@ -168,7 +188,30 @@ impl<R, K: Kinds> Instrumented<R, K> {
 
 impl<R, K> Drop for Instrumented<R, K> {
     fn drop(&mut self) {
+        if *self.instance.get_mut() != 0 {
+            self.leave_place();
+        }
         self.class.drop_instance();
+    }
+}
+
+impl<R, K> Instrumented<R, K> {
+    /// The lock is told apart from others, and about to be dropped.
+    #[cold]
+    fn leave_place(&self) {
+        let instances = self.class.resolved();
+        let instances = instances.and_then(|class| class.stats.known_instances());
+        // What an allocator drops while this thread has a page locked stays in its place.
+        if let Some(instances) = instances
+            && !brief::is_inside()
+        {
+            let _inside = Inside::enter();
+            let room = stats::this_thread().room_for_one();
+            // Who forks has every page locked.
+            let _locked = room.page.lock();
+            let known = Instance::from_bits(self.instance.load(Ordering::Relaxed));
+            instances.is_gone(known);
+        }
     }
 }
 

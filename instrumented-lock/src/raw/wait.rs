@@ -7,9 +7,10 @@ use crate::class::{LockClass, Timing};
 use crate::clock;
 use crate::mode::Activity;
 use crate::stats::{
-    self, Arrival, Batch, Entry, Holder, Kind, MOST_RECORDS, Page, Room, Site, Thread, Waiting,
-    Watch,
+    self, Arrival, Batch, Entry, Holder, Instance, Kind, MOST_RECORDS, Page, Room, Site, Thread,
+    Waiting, Watch,
 };
+use std::hint::cold_path;
 use std::sync::atomic::Ordering;
 use std::{mem, ptr};
 
@@ -22,6 +23,8 @@ pub(super) struct Wait<'a, R, K> {
     start: u64,
     watch: &'static Watch,
     arrival: Arrival,
+    /// Which lock of its class it is.
+    instance: Instance,
 }
 
 /// That of a thread. When it is dropped it has ended without the lock.
@@ -70,6 +73,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         // is used meanwhile takes from it.
         let class = observed.class;
         let watch = self.class.wait(class);
+        class.stats.instances();
         let room = thread.room_for_wait();
         let page = room.page;
         let outer = page.outer_wait();
@@ -94,6 +98,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         watch: &'static Watch,
         page: &Page,
     ) -> Wait<'_, R, K> {
+        let instance = self.instance(class, page);
         let start = clock::now();
         let wait = Wait {
             lock: self,
@@ -103,6 +108,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             start,
             watch,
             arrival: watch.arrive(start, self.alone(class, watch, start)),
+            instance,
         };
         watch.set_lock(self.address());
         let last = self.last();
@@ -113,6 +119,23 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let watch = ptr::from_ref(watch).expose_provenance();
         page.begin_wait(what, stats::site(site), start, watch);
         wait
+    }
+
+    /// Which lock of its class this is, which is waited for.
+    #[inline]
+    fn instance(&self, class: &LockClass, page: &Page) -> Instance {
+        // Relaxed: of two waiters that find it out at the same time either may.
+        let known = Instance::from_bits(self.instance.load(Ordering::Relaxed));
+        let instances = class.stats.instances();
+        if instances.is_current(known, self.address()) {
+            return known;
+        }
+        cold_path();
+        // Who forks has every page locked.
+        let _locked = page.lock();
+        let instance = instances.enter(known, self.address());
+        self.instance.store(instance.to_bits(), Ordering::Relaxed);
+        instance
     }
 
     /// Who holds the lock exclusively, as it remembers, and for how long it has at `now`.
@@ -193,7 +216,7 @@ impl<R, K: Kinds> Wait<'_, R, K> {
         let record = batch.push(&entry);
         batch.push(&Entry {
             what: self.what(Kind::Waited) | bounced,
-            site,
+            site: self.waiting_word(),
             start: self.start,
             end: at,
         });
@@ -224,7 +247,7 @@ impl<R, K> Wait<'_, R, K> {
         let mut batch = page.batch();
         batch.push(&Entry {
             what: self.what(Kind::TimedOut),
-            site: 0,
+            site: self.waiting_word(),
             start: self.start,
             end: at,
         });
@@ -268,10 +291,14 @@ impl<R, K> Wait<'_, R, K> {
     fn blame_entry(&self, holder: usize, ticks: u64) -> Entry {
         Entry {
             what: self.what(Kind::Blame),
-            site: stats::site(self.site),
+            site: self.waiting_word(),
             start: holder as u64,
             end: ticks,
         }
+    }
+
+    fn waiting_word(&self) -> usize {
+        stats::waiting_word(self.site, self.instance)
     }
 
     fn what(&self, kind: Kind) -> usize {

@@ -2,9 +2,9 @@
 //! nobody has prepared for it.
 
 use crate::snapshot::{
-    Blame, CallSite, Distribution, Finding, InFlight, InFlightState, InFlightTotals, Location,
-    LockSnapshot, ModeSnapshot, OperationLock, OperationSnapshot, Order, OrderEdge, OrderEnd,
-    SleepSnapshot, Snapshot,
+    Blame, CallSite, Distribution, Finding, InFlight, InFlightState, InFlightTotals,
+    InstanceSnapshot, Location, LockSnapshot, ModeSnapshot, OperationLock, OperationSnapshot,
+    Order, OrderEdge, OrderEnd, SleepSnapshot, Snapshot,
 };
 use std::fmt::{Display, Write as _};
 
@@ -203,6 +203,9 @@ impl Fields for LockSnapshot {
         object.object("sleep", &self.sleep);
         object.objects("call_sites", &self.call_sites);
         object.objects("blame", &self.blame);
+        if !self.waited_for.is_empty() {
+            object.objects("waited_for", &self.waited_for);
+        }
         object.plain("hand_over_ns", self.hand_over_ns);
         object.plain("unblamed", self.unblamed);
     }
@@ -278,6 +281,19 @@ impl Fields for CallSite {
         object.plain("blocked_max_ns", self.blocked_max_ns);
         object.plain("hold_total_ns", self.hold_total_ns);
         object.plain("hold_max_ns", self.hold_max_ns);
+        object.plain("blame_ns", self.blame_ns);
+    }
+}
+
+impl Fields for InstanceSnapshot {
+    fn write(&self, object: &mut Object<'_>) {
+        optional_text(object, "label", self.label());
+        object.plain("address", self.address);
+        object.plain("number", self.number);
+        object.plain("is_gone", self.is_gone);
+        object.plain("contended", self.contended);
+        object.plain("blocked_ns", self.blocked_ns);
+        object.plain("blocked_max_ns", self.blocked_max_ns);
         object.plain("blame_ns", self.blame_ns);
     }
 }

@@ -1,4 +1,5 @@
-//! The sections of the table that name lines: who waits most, who is blamed, what is in flight.
+//! The sections of the table that name lines and locks: who waits most and for which, who is blamed, what is in
+//! flight.
 
 use super::units::{count, time};
 use crate::snapshot::{CallSite, InFlightState, Location, LockSnapshot, Snapshot, THROUGH_POINTER};
@@ -39,6 +40,24 @@ pub(super) fn waits_and_blame(out: &mut String, lock: &LockSnapshot) {
             time(site.hold_total())
         );
         entry(out, if i == 0 { "blamed" } else { "" }, site, &what);
+    }
+    let told_apart = lock.waited_for().iter().filter(|it| !it.is_others());
+    let told_apart = told_apart.filter(|it| it.contended() > 0);
+    for (i, instance) in told_apart.take(LINES).enumerate() {
+        // Of one lock there is nothing to tell that is not said already.
+        if lock.used() < 2 && instance.label().is_none() {
+            break;
+        }
+        let what = format!(
+            "{} in {}, max {}",
+            time(instance.blocked()),
+            plural(instance.contended(), "wait"),
+            time(instance.blocked_max())
+        );
+        let label = if i == 0 { "locks" } else { "" };
+        let gone = if instance.is_gone() { " (gone)" } else { "" };
+        let name = shorten_end(&instance.name(), 45 - gone.len());
+        let _ = writeln!(out, "  {label:<10} {what:<41} {name}{gone}");
     }
     if !lock.hand_over().is_zero() {
         let _ = writeln!(out, "  {:<10} {}", "hand-over", time(lock.hand_over()));

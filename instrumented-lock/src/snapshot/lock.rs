@@ -2,9 +2,10 @@
 
 use super::blame::{self, Blame};
 use super::call_site::{self, CallSite, Longest};
+use super::instance;
 #[cfg(feature = "serde")]
 use super::is_zero;
-use super::{Distribution, InFlightTotals, Location};
+use super::{Distribution, InFlightTotals, InstanceSnapshot, Location};
 use crate::lock_kind::LockKind;
 use crate::mode::Mode;
 use std::time::Duration;
@@ -28,6 +29,11 @@ pub struct LockSnapshot {
     pub(crate) sleep: SleepSnapshot,
     pub(crate) call_sites: Vec<CallSite>,
     pub(crate) blame: Vec<Blame>,
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Vec::is_empty")
+    )]
+    pub(crate) waited_for: Vec<InstanceSnapshot>,
     pub(crate) hand_over_ns: u64,
     pub(crate) unblamed: u64,
 }
@@ -112,6 +118,12 @@ impl LockSnapshot {
         &self.blame
     }
 
+    /// Which locks of the class were waited for, those that were longest first, and in the last row all that are
+    /// not told apart. A class tells apart the 64 that were waited for most, and those that have a label.
+    pub fn waited_for(&self) -> &[InstanceSnapshot] {
+        &self.waited_for
+    }
+
     /// How long acquisitions waited while the lock was free, between a release and the acquisition after
     /// it: the cost of waking the next thread.
     pub fn hand_over(&self) -> Duration {
@@ -166,6 +178,7 @@ impl LockSnapshot {
             sleep: self.sleep.merge(&other.sleep),
             call_sites: call_site::merge(&self.call_sites, &other.call_sites),
             blame: blame::merge(&self.blame, &other.blame),
+            waited_for: instance::merge(&self.waited_for, &other.waited_for),
             hand_over_ns: self.hand_over_ns.saturating_add(other.hand_over_ns),
             unblamed: self.unblamed + other.unblamed,
             ..self.clone()
@@ -233,6 +246,7 @@ impl LockSnapshot {
             sleep: self.sleep.since(&earlier.sleep),
             call_sites,
             blame: blame::since(&self.blame, &earlier.blame),
+            waited_for: instance::since(&self.waited_for, &earlier.waited_for),
             hand_over_ns: self.hand_over_ns.saturating_sub(earlier.hand_over_ns),
             unblamed: self.unblamed.saturating_sub(earlier.unblamed),
             ..self.clone()

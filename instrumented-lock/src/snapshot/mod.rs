@@ -9,6 +9,7 @@ mod call_site;
 mod crates;
 mod distribution;
 mod in_flight;
+mod instance;
 mod location;
 mod lock;
 mod operation;
@@ -19,6 +20,8 @@ pub use call_site::CallSite;
 pub use crates::CrateSnapshot;
 pub use distribution::Distribution;
 pub use in_flight::{InFlight, InFlightState, InFlightTotals};
+pub use instance::InstanceSnapshot;
+pub(crate) use instance::sorted as sorted_instances;
 pub use location::Location;
 pub(crate) use location::THROUGH_POINTER;
 pub use lock::{LockSnapshot, ModeSnapshot, SleepSnapshot};
@@ -88,6 +91,13 @@ use std::time::Duration;
 ///       "waiter": {}, "holder": {},    locations
 ///       "waits": 2,
 ///       "total_ns": 14000
+///     }],
+///     "waited_for": [{                 if there are any, those that were waited for longest first
+///       "label": "shard 17",           null where it has none
+///       "address": 140100000000000,    0 for all others together
+///       "number": 65553,
+///       "is_gone": false,
+///       "contended": 2, "blocked_ns": 14000, "blocked_max_ns": 9000, "blame_ns": 12000
 ///     }],
 ///     "hand_over_ns": 0,
 ///     "unblamed": 0

@@ -42,11 +42,11 @@ pub(super) fn apportion<I: Iterator<Item = Holds> + Clone>(
     page: &Locked<'_>,
     ended: &Ended<'_, I>,
 ) {
-    blame(page.page, ended.others);
+    blame(page, ended.others);
     let Some(scopes) = scopes::beside(page.page) else {
         return;
     };
-    scopes.with_shares(|shares| {
+    scopes.with_shares(page, |shares| {
         let mut gathered = [(Scope::NONE, 0u64); GATHERED];
         let mut count = 0;
         for (scope, records) in scopes.runs(ended.all) {
@@ -147,7 +147,8 @@ fn add_one(shares: &mut Shares, scope: Scope, page: &Page, index: u32) {
 }
 
 /// Who has kept others waiting is told by them, on whatever page.
-fn blame(page: &Page, others: u64) {
+fn blame(locked: &Locked<'_>, others: u64) {
+    let page = locked.page;
     for index in Bits(others) {
         let record = page.record(index);
         if kind_of(record.what()) != Kind::Blame {
@@ -163,7 +164,7 @@ fn blame(page: &Page, others: u64) {
         match scopes::beside(page) {
             Some(scopes) => {
                 let scope = Scope::of_operation(operation);
-                scopes.with_shares(|shares| shares.of(scope, class).add_blame(ns));
+                scopes.with_shares(locked, |shares| shares.of(scope, class).add_blame(ns));
             }
             None => operations::add_blame(operation, class, ns),
         }
@@ -189,13 +190,18 @@ fn hand_on(shares: &mut Shares) {
 /// The same, for a page.
 pub(super) fn hand_on_all(page: &Locked<'_>) {
     if let Some(scopes) = scopes::beside(page.page) {
-        scopes.with_shares(hand_on);
+        scopes.with_shares(page, hand_on);
     }
 }
 
 /// Takes out what belongs to this measurement and those in it, and leaves it to an outer one, if there is one.
-pub(super) fn take_measured(scopes: &Scopes, measurement: u64, outer: u64) -> Vec<Row> {
-    scopes.with_shares(|shares| {
+pub(super) fn take_measured(
+    page: &Locked<'_>,
+    scopes: &Scopes,
+    measurement: u64,
+    outer: u64,
+) -> Vec<Row> {
+    scopes.with_shares(page, |shares| {
         let taken = shares.take(|scope| scope.measurement() >= measurement);
         if outer != 0 {
             for row in &taken {
@@ -209,8 +215,11 @@ pub(super) fn take_measured(scopes: &Scopes, measurement: u64, outer: u64) -> Ve
 }
 
 /// Forgets what belongs to measurements.
-pub(super) fn forget_measured(scopes: &'static Scopes) {
-    scopes.with_shares(|shares| {
+pub(super) fn forget_measured(page: &Locked<'_>) {
+    let Some(scopes) = scopes::beside(page.page) else {
+        return;
+    };
+    scopes.with_shares(page, |shares| {
         if shares.rows().any(|row| row.scope.measurement() != 0) {
             drop(shares.take(|scope| scope.measurement() != 0));
         }

@@ -5,10 +5,11 @@
 //! whoever has the locks of all stripes sees the class stand still.
 
 use super::durations::{Durations, Totals};
+use super::instances::{Instances, MOST_BYTES, Place, WaitedFor};
 use super::lines::{LINES, LineFigures, Lines};
 use super::pairs::{PAIRS, Pair};
 use super::site::Site;
-use crate::brief;
+use crate::brief::{self, Inside};
 use crate::mode::Activity;
 use crossbeam_utils::CachePadded;
 use parking_lot::{Mutex, MutexGuard};
@@ -26,8 +27,12 @@ const STRIPES: usize = 8;
 const CLASS_MOST: usize = 64 * 1024;
 
 /// What is left of that for stripes beyond the first, which may have everything.
-const FURTHER_MOST: usize =
-    CLASS_MOST - 1024 - size_of::<Stripe>() - PAIRS_MOST - Activity::ALL.len() * ROW_MOST;
+const FURTHER_MOST: usize = CLASS_MOST
+    - 1024
+    - MOST_BYTES
+    - size_of::<Stripe>()
+    - PAIRS_MOST
+    - Activity::ALL.len() * ROW_MOST;
 
 /// The most that one activity of a stripe takes.
 const ROW_MOST: usize = size_of::<ActivityFigures>()
@@ -46,6 +51,8 @@ pub(crate) struct ClassStats {
     first: Stripe,
     /// Made when they are needed, with the first one locked.
     further: [AtomicPtr<Stripe>; STRIPES - 1],
+    /// Which of the locks are waited for. Made by the first wait.
+    instances: AtomicPtr<Instances>,
 }
 
 /// What is counted where it happens, because it is rare, and by any thread.
@@ -157,6 +164,7 @@ impl ClassStats {
         ClassStats {
             first: Stripe(Mutex::new(Figures::new(true))),
             further: [const { AtomicPtr::new(ptr::null_mut()) }; STRIPES - 1],
+            instances: AtomicPtr::new(ptr::null_mut()),
             rare: CachePadded::new(Rare {
                 instances: AtomicI64::new(0),
                 used: AtomicU64::new(0),
@@ -174,6 +182,39 @@ impl ClassStats {
 
     pub(crate) fn remove_instance(&self) {
         self.rare.instances.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Which of the locks are waited for. May allocate.
+    #[inline]
+    pub(crate) fn instances(&self) -> &Instances {
+        match self.known_instances() {
+            Some(instances) => instances,
+            None => self.make_instances(),
+        }
+    }
+
+    /// The same, once one has been waited for or has a label.
+    #[inline]
+    pub(crate) fn known_instances(&self) -> Option<&Instances> {
+        // SAFETY: null, or what `make_instances` put there, which lives as long as `self`. Acquire: pairs with
+        // its release; what is found is complete.
+        unsafe { self.instances.load(Ordering::Acquire).as_ref() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_instances(&self) -> &Instances {
+        let _inside = Inside::enter();
+        let new = Box::into_raw(Box::new(Instances::new()));
+        // Release: whoever finds it finds it complete.
+        let (null, place) = (ptr::null_mut(), &self.instances);
+        let made = place.compare_exchange(null, new, Ordering::AcqRel, Ordering::Acquire);
+        if made.is_err() {
+            // SAFETY: made above; nobody else has it.
+            drop(unsafe { Box::from_raw(new) });
+        }
+        // SAFETY: not null any more, made by `Box::into_raw`, and freed by `drop` only.
+        unsafe { &*place.load(Ordering::Acquire) }
     }
 
     /// So many releases whose acquisitions were not observed.
@@ -262,6 +303,11 @@ impl Drop for ClassStats {
                 drop(unsafe { Box::from_raw(stripe) });
             }
         }
+        let instances = *self.instances.get_mut();
+        if !instances.is_null() {
+            // SAFETY: made by `Box::into_raw`; nobody else has `self` any more.
+            drop(unsafe { Box::from_raw(instances) });
+        }
     }
 }
 
@@ -288,6 +334,12 @@ impl StandStill<'_> {
 
     pub(crate) fn clock_anomalies(&self) -> u64 {
         self.stats.rare.clock_anomalies.load(Ordering::Relaxed)
+    }
+
+    /// Which locks have been waited for, and what all others have been.
+    pub(crate) fn waited_for(&self) -> (Vec<Place>, WaitedFor) {
+        let instances = self.stats.known_instances();
+        instances.map_or_else(Default::default, Instances::read)
     }
 
     /// Whom holds have kept waiting.

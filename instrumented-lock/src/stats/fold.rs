@@ -6,20 +6,23 @@
 
 use super::apportion::{self, Ended, Holds};
 use super::figures::{ClassStats, Figures, NoRoom};
+use super::instances::{Instance, WaitedFor};
 use super::log::{Bits, Locked, Page, Record, below};
 use super::owner::PAGE_RECORDS;
 use super::pairs::Pair;
 use super::processor;
 use super::record::{
     BOUNCED, Kind, OfHolder, SAMPLED, UNTIMED_END, UNTIMED_START, activity_of, class_of, holder_of,
-    kind_of, site_of, stats_of,
+    kind_of, site_of, stats_of, waiting_of,
 };
 use super::scopes;
 use crate::clock::{self, Scale};
 
 /// Adds every record of the page that has ended to the figures of its class.
 pub(super) fn fold(page: &Locked<'_>) {
-    let mut sorted = Sorted::new();
+    // One for all: the parts of a wait are to come to the whole.
+    let scale = clock::scale();
+    let mut sorted = Sorted::new(scale);
     let mut left = sorted.sort(page.page, page.unconsumed());
     if scopes::are_used() && left != 0 {
         sorted.apportion(page, left);
@@ -39,9 +42,12 @@ pub(super) fn fold(page: &Locked<'_>) {
             page: page.page,
             stats,
             figures: &mut figures,
+            scale,
+            waited_for: (Instance::UNKNOWN, WaitedFor::default()),
             left,
         };
         let all = folding.class(class_of(what), &sorted);
+        folding.add_waited_for();
         let added = left & !folding.left;
         page.consume(added);
         left &= !added;
@@ -73,13 +79,13 @@ impl Row {
 }
 
 /// Places where a row may be found at once.
-const RECENT: usize = 128;
+const RECENT: usize = 64;
 
 /// In one of these places: no row has been looked for here.
 const NO_ROW: u8 = u8::MAX;
 
 /// Rows that a page is sorted into; if there are more, what is of the others is added one by one.
-const ROWS: usize = 32;
+const ROWS: usize = 24;
 
 /// Records of one row behind each other. Where there are often fewer, they are sorted one by one.
 const RUN: u32 = 8;
@@ -95,10 +101,12 @@ struct Sorted {
     others: u64,
     /// How long each hold of the rows has lasted that is timed; nanoseconds.
     durations: [u32; PAGE_RECORDS],
+    /// Of all that is not in nanoseconds.
+    scale: Scale,
 }
 
 impl Sorted {
-    fn new() -> Self {
+    fn new(scale: Scale) -> Self {
         let row = Row {
             what: 0,
             line: 0,
@@ -111,6 +119,7 @@ impl Sorted {
             recent: [NO_ROW; RECENT],
             others: 0,
             durations: [0; PAGE_RECORDS],
+            scale,
         }
     }
 
@@ -210,7 +219,7 @@ impl Sorted {
         if !matches!(kind, Kind::Hold | Kind::Duration) {
             return None;
         }
-        let scale = scale_of(kind);
+        let scale = scale_of(kind, self.scale);
         let recent = hash(what, line);
         let row = self.recent[recent];
         if let Some(known) = self.rows.get(usize::from(row))
@@ -335,6 +344,10 @@ struct Folding<'a> {
     page: &'a Page,
     stats: &'a ClassStats,
     figures: &'a mut Figures,
+    /// Of all that is not in nanoseconds.
+    scale: Scale,
+    /// What has been waited for one lock, and is not added to its figures yet.
+    waited_for: (Instance, WaitedFor),
     /// The records of the page that have ended and are not added.
     left: u64,
 }
@@ -376,6 +389,24 @@ impl Folding<'_> {
         Ok(())
     }
 
+    /// What has been waited for a lock since this was last added to its figures.
+    fn waited_for(&mut self, instance: Instance) -> &mut WaitedFor {
+        if self.waited_for.0 != instance {
+            self.add_waited_for();
+            self.waited_for.0 = instance;
+        }
+        &mut self.waited_for.1
+    }
+
+    /// Adds what has been waited for a lock to its figures.
+    fn add_waited_for(&mut self) {
+        let (instance, waited_for) = self.waited_for;
+        if !waited_for.is_nothing() {
+            self.stats.instances().add(instance, &waited_for);
+            self.waited_for.1 = WaitedFor::default();
+        }
+    }
+
     /// Adds one record of any kind.
     #[inline(never)]
     fn one(&mut self, index: u32) -> Result<(), NoRoom> {
@@ -386,7 +417,7 @@ impl Folding<'_> {
         let line = record.site();
         self.figures.of(activity, self.stats)?;
         let kind = kind_of(what);
-        let scale = scale_of(kind);
+        let scale = scale_of(kind, self.scale);
         // What is not to be undone comes after what may have no room.
         let holder = holder_of(usize::try_from(start).unwrap_or(0));
         if kind == Kind::Blame
@@ -417,12 +448,15 @@ impl Folding<'_> {
             }
             Kind::Waited => {
                 let ns = nanoseconds(self.stats, scale, start, end);
+                let (line, instance) = waiting_of(line);
                 row.contended_bounces += u64::from(what & BOUNCED != 0);
                 row.blocked().add(ns, 0);
-                row.lines.of(site_of(line)).add_wait(ns);
+                row.lines.of(line).add_wait(ns);
+                self.waited_for(instance).add_wait(ns);
             }
             Kind::Blame => {
                 let ns = scale.nanoseconds(end);
+                let (waiter, instance) = waiting_of(line);
                 let Some(OfHolder {
                     line: holder,
                     activity,
@@ -434,8 +468,9 @@ impl Folding<'_> {
                 };
                 let row = self.figures.of(activity, self.stats)?;
                 row.lines.of(holder).add_blame(ns);
+                self.waited_for(instance).add_blame(ns);
                 self.figures.add_pair(Pair {
-                    waiter: site_of(line),
+                    waiter,
                     holder,
                     waits: 1,
                     total: ns,
@@ -457,10 +492,10 @@ impl Folding<'_> {
 
 /// How long the ticks of a record are.
 #[inline]
-fn scale_of(kind: Kind) -> Scale {
+fn scale_of(kind: Kind, scale: Scale) -> Scale {
     match kind {
         Kind::Duration => Scale::NANOSECONDS,
-        _ => clock::scale(),
+        _ => scale,
     }
 }
 

@@ -437,8 +437,9 @@ impl Locked<'_> {
         self.page.consumed.store(consumed, Ordering::Relaxed);
     }
 
-    /// Frees what has been consumed and opens the largest window of free records. For the owner.
-    pub(crate) fn open(&self) {
+    /// Frees what has been consumed and opens the largest window of free records. Returns the others, one bit for
+    /// each. For the owner.
+    pub(crate) fn open(&self) -> u64 {
         let page = self.page;
         let in_flight = page.unconsumed();
         let (first, end) = largest_gap(in_flight);
@@ -461,6 +462,7 @@ impl Locked<'_> {
         page.window.next_number.store(number, Ordering::Relaxed);
         // Release: who sees this even number sees all of the above.
         page.epoch.store(epoch.wrapping_add(2), Ordering::Release);
+        in_flight
     }
 }
 

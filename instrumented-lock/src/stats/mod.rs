@@ -13,6 +13,7 @@ mod durations;
 mod figures;
 mod fold;
 mod held;
+mod instances;
 mod lines;
 mod log;
 mod operations;
@@ -32,14 +33,15 @@ mod watch;
 mod watches;
 
 pub(crate) use durations::Totals;
-pub(crate) use figures::{ActivityTotals, ClassStats, Scratch};
+pub(crate) use figures::{ActivityTotals, ClassStats, Scratch, StandStill};
 pub(crate) use held::HeldLocks;
+pub(crate) use instances::{Instance, WaitedFor};
 pub(crate) use lines::LineFigures;
 pub(crate) use log::{Batch, Bits, Entry, Page, Record, Waiting};
 pub(crate) use pairs::Pair;
 pub(crate) use record::{
     BOUNCED, Kind, SAMPLED, UNTIMED_END, UNTIMED_START, WATCHED, activity_of, class_of, event,
-    hold, holder_word_of, kind_of, shift_of_its, site, site_of, what,
+    hold, holder_word_of, kind_of, shift_of_its, site, site_of, waiting_word, what,
 };
 pub(crate) use scope::{OPERATIONS, OTHER_OPERATIONS, Scope};
 pub(crate) use shares::{OTHER_CLASSES, Share};

@@ -4,6 +4,7 @@
 //! which its alignment leaves free: the [`Activity`], the [`Kind`], and flags.
 
 use super::figures::ClassStats;
+use super::instances::Instance;
 use super::log::{Entry, Page, Record};
 use super::pairs::Line;
 use super::scopes;
@@ -18,7 +19,8 @@ pub(crate) enum Kind {
     /// A hold from `start` to `end`; where it is not timed they are [`UNTIMED_START`] and
     /// [`UNTIMED_END`].
     Hold = 0,
-    /// A wait from `start` to `end`, which ended with the lock taken.
+    /// A wait from `start` to `end`, which ended with the lock taken; `site` is a [`waiting_word`], here and
+    /// below.
     Waited = 1,
     /// `end` ticks that `site` waited while the line in `start` held the lock: see [`holder_word`].
     Blame = 2,
@@ -76,6 +78,32 @@ pub(crate) fn site(site: Option<Site>) -> usize {
     site.map_or(0, |site| ptr::from_ref(site).expose_provenance())
 }
 
+/// The word of a line that has waited, and of the lock that it has waited for.
+pub(crate) fn waiting_word(line: Option<Site>, instance: Instance) -> usize {
+    let line = site(line);
+    #[cfg(target_pointer_width = "64")]
+    {
+        // What leaves no room for the lock is not told apart by line.
+        let line = if line >> ABOVE == 0 { line } else { 0 };
+        line | usize::from(instance.to_bits()) << ABOVE
+    }
+    #[cfg(not(target_pointer_width = "64"))]
+    {
+        let _ = instance;
+        line
+    }
+}
+
+/// What a [`waiting_word`] says.
+pub(super) fn waiting_of(word: usize) -> (Line, Instance) {
+    #[cfg(target_pointer_width = "64")]
+    let (line, instance) = (word & ((1 << ABOVE) - 1), word >> ABOVE);
+    #[cfg(not(target_pointer_width = "64"))]
+    let (line, instance) = (word, 0);
+    let instance = Instance::from_bits(u16::try_from(instance).unwrap_or(0));
+    (site_of(line), instance)
+}
+
 /// A holding line, what it holds the lock for and for which operation, in one word that is not 0. The word 0
 /// stands for nobody: what is then waited is hand-over.
 #[inline(always)]
@@ -83,8 +111,8 @@ pub(crate) fn holder_word(line: usize, activity: Activity, operation: u8) -> usi
     // What has no room for an operation is told apart by line only; what leaves none to it, not by line.
     #[cfg(target_pointer_width = "64")]
     let (line, operation) = (
-        if line >> OPERATION == 0 { line } else { 0 },
-        usize::from(operation) << OPERATION,
+        if line >> ABOVE == 0 { line } else { 0 },
+        usize::from(operation) << ABOVE,
     );
     #[cfg(not(target_pointer_width = "64"))]
     let operation = usize::from(operation) & 0;
@@ -105,10 +133,10 @@ pub(crate) fn holder_word_of(record: &Record, line: usize, activity: Activity) -
 const HOLDER: usize = 4;
 const _: () = assert!(align_of::<std::panic::Location<'static>>() > ACTIVITY + HOLDER);
 
-/// Where the number of the operation is: above all addresses that a program has for its constants, on the
-/// processors of today with 64 bits.
+/// Where the number of an operation or an instance is: above all addresses that a program has for its constants,
+/// on the processors of today with 64 bits.
 #[cfg(target_pointer_width = "64")]
-const OPERATION: u32 = 48;
+const ABOVE: u32 = 48;
 
 /// Who has held a lock.
 pub(super) struct OfHolder {
@@ -122,8 +150,8 @@ pub(super) struct OfHolder {
 pub(super) fn holder_of(word: usize) -> Option<OfHolder> {
     #[cfg(target_pointer_width = "64")]
     let (operation, rest) = (
-        u8::try_from(word >> OPERATION & 0xff).unwrap_or(0),
-        word & ((1 << OPERATION) - 1),
+        u8::try_from(word >> ABOVE & 0xff).unwrap_or(0),
+        word & ((1 << ABOVE) - 1),
     );
     #[cfg(not(target_pointer_width = "64"))]
     let (operation, rest) = (0, word);

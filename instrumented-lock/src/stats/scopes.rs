@@ -14,7 +14,7 @@
 //! of others are used again. So the scope of a hold is found as long as it lasts.
 
 use super::beside::Beside;
-use super::log::{Bits, Page, Record, below};
+use super::log::{Bits, Locked, Page, Record, below};
 use super::owner::PAGE_RECORDS;
 use super::scope::{NUMBERS, Scope};
 use super::shares::Shares;
@@ -164,9 +164,9 @@ impl Scopes {
         })
     }
 
-    /// Does `f` with the shares. For who has the page locked. May allocate, and no lock of the library is held
-    /// meanwhile but that of the page.
-    pub(super) fn with_shares<R>(&self, f: impl FnOnce(&mut Shares) -> R) -> R {
+    /// Does `f` with the shares, which nobody else has meanwhile: the page is locked. May allocate; no other lock
+    /// of the library is held.
+    pub(super) fn with_shares<R>(&self, _: &Locked<'_>, f: impl FnOnce(&mut Shares) -> R) -> R {
         let mut shares = std::mem::take(&mut *brief::lock(&self.shares));
         let result = f(&mut shares);
         *brief::lock(&self.shares) = shares;

@@ -349,10 +349,9 @@ impl Thread {
         let _inside = Inside::enter();
         if before.measurement() == 0 {
             // What has been acquired in an earlier one and has ended since belongs to none.
-            own_pages()
-                .into_iter()
-                .filter_map(scopes::beside)
-                .for_each(apportion::forget_measured);
+            for page in own_pages() {
+                apportion::forget_measured(&page.lock());
+            }
         }
         before
     }
@@ -436,7 +435,12 @@ fn take_measured(measurement: u64, outer: u64) -> Vec<Row> {
         };
         let locked = page.lock();
         fold::fold(&locked);
-        rows.extend(apportion::take_measured(scopes, measurement, outer));
+        rows.extend(apportion::take_measured(
+            &locked,
+            scopes,
+            measurement,
+            outer,
+        ));
         rows.extend(apportion::in_flight(page, scopes, measurement));
     }
     rows
@@ -469,9 +473,8 @@ fn fold_own(page: &Page, scope: Scope) -> bool {
 fn fold_and_open(locked: &Locked<'_>, scope: Scope) {
     fold::fold(locked);
     let page = locked.page;
-    let in_flight = page.unconsumed();
+    let in_flight = locked.open();
     page.owner.have_ended_of(in_flight);
-    locked.open();
     if let Some(scopes) = scopes::beside(page) {
         scopes.reopened(page, in_flight, scope);
     }

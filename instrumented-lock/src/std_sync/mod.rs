@@ -147,6 +147,8 @@ macro_rules! poisoning_lock {
         }
 
         impl<T: ?Sized, C> $Lock<T, C> {
+            crate::facade::label_method!($Lock);
+
             #[inline(always)]
             fn poison(&self) -> &crate::raw::Poison {
                 // SAFETY: only the mark is looked at.

@@ -54,6 +54,11 @@ impl Core {
         Core(Instrumented::named(name, kind, Semaphore::new(permits)))
     }
 
+    /// Gives it a label.
+    pub(super) fn label(&self, kind: LockKind, label: Arc<str>) {
+        self.0.label(kind, label);
+    }
+
     #[inline]
     pub(super) fn semaphore(&self) -> &Semaphore {
         self.0.inner()

@@ -70,6 +70,12 @@ impl<T> Mutex<T> {
 }
 
 impl<T: ?Sized, C> Mutex<T, C> {
+    /// Gives this lock a label, by which reports tell it from others of its class: as
+    /// [`set_label`](crate::Mutex::set_label) there.
+    pub fn set_label(&self, label: impl Into<Arc<str>>) {
+        self.core.label(LockKind::AsyncMutex, label.into());
+    }
+
     /// Acquires the mutex. First come, first served; dropping the future gives up the place in the queue.
     #[track_caller]
     pub fn lock(&self) -> impl Future<Output = MutexGuard<'_, T>> {

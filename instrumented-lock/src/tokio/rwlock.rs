@@ -101,6 +101,12 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized, C> RwLock<T, C> {
+    /// Gives this lock a label, by which reports tell it from others of its class: as
+    /// [`set_label`](crate::Mutex::set_label) there.
+    pub fn set_label(&self, label: impl Into<Arc<str>>) {
+        self.core.label(LockKind::AsyncRwLock, label.into());
+    }
+
     fn to_write(&self) -> Request {
         Request {
             kind: LockKind::AsyncRwLock,

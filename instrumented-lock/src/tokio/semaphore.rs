@@ -61,6 +61,12 @@ impl Semaphore {
 }
 
 impl<C> Semaphore<C> {
+    /// Gives this semaphore a label, by which reports tell it from others of its class: as
+    /// [`set_label`](crate::Mutex::set_label) there.
+    pub fn set_label(&self, label: impl Into<Arc<str>>) {
+        self.core.label(LockKind::Semaphore, label.into());
+    }
+
     /// The most permits that a semaphore can have.
     pub const MAX_PERMITS: usize = ::tokio::sync::Semaphore::MAX_PERMITS;
 
