@@ -1,15 +1,16 @@
 //! What it costs to know where exactly: an operation to open and close, a pair of lock and unlock inside of
-//! one.
+//! one; stacks of those that wait and make others wait.
 //!
-//! `cargo run --release -p instrumented-lock-benches --bin where --no-default-features --features stats`: medians
+//! `cargo run --release -p instrumented-lock-benches --bin where --no-default-features --features stacks`: medians
 //! of rounds in which all cases take turns, so that they have the same machine.
 
 #![allow(missing_docs)]
 
-use instrumented_lock::{Operation, drop_in, operation};
+use instrumented_lock::{Operation, Stacks, drop_in, operation, registry};
 use instrumented_lock_benches::measure::median;
 use std::hint::black_box;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 const PAIRS: u32 = 20_000;
 const ROUNDS: usize = 201;
@@ -56,5 +57,85 @@ fn main() {
     }
     for ((name, _), samples) in CASES.iter().zip(samples) {
         println!("{name:<40} {:>7.2} ns", median(samples));
+    }
+    stacks();
+}
+
+const THREADS: usize = 4;
+const SLICE: Duration = Duration::from_millis(60);
+
+/// Pairs that threads make in a while who often wait for each other: work inside and as much outside.
+fn contended_pairs() -> f64 {
+    static SHARED: drop_in::Mutex<u64> = drop_in::Mutex::new(0);
+    let end = Instant::now() + SLICE;
+    let work = |n: u64| (0..200).fold(n, |n, i| black_box(n ^ i));
+    let pairs = |_| {
+        let mut pairs = 0_u32;
+        while Instant::now() < end {
+            let mut shared = SHARED.lock();
+            *shared = work(*shared);
+            drop(shared);
+            black_box(work(1));
+            pairs += 1;
+        }
+        f64::from(pairs)
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|i| scope.spawn(move || pairs(i)))
+            .collect();
+        let made = threads.into_iter().map(thread::ScopedJoinHandle::join);
+        made.map(|pairs| pairs.expect("nothing panics")).sum()
+    })
+}
+
+/// What is left of the throughput of a lock that is waited for.
+fn stacks() {
+    let settings = [
+        ("no stacks", Stacks::OFF),
+        (
+            "stacks of 1 wait in 64",
+            Stacks::one_in(64).expect("a power of two"),
+        ),
+        ("stacks of all waits", Stacks::ALL),
+        (
+            "stacks of waits from 1 ms on",
+            Stacks::longer_than(Duration::from_millis(1)),
+        ),
+        ("no stacks", Stacks::OFF),
+    ];
+    let mut samples = settings.map(|_| Vec::new());
+    for _ in 0..41 {
+        for ((_, stacks), samples) in settings.iter().zip(&mut samples) {
+            registry::set_stacks(*stacks);
+            samples.push(contended_pairs());
+        }
+    }
+    registry::set_stacks(Stacks::OFF);
+    let before = registry::snapshot();
+    contended_pairs();
+    let interval = registry::snapshot().since(&before);
+    let contended: u64 = interval
+        .locks()
+        .iter()
+        .map(|lock| lock.write().contended())
+        .sum();
+    let all: u64 = interval
+        .locks()
+        .iter()
+        .map(|lock| lock.write().acquisitions())
+        .sum();
+    println!(
+        "\n{THREADS} threads, one lock, {:.1} % of all have to wait",
+        100.0 * contended as f64 / all as f64
+    );
+    let throughput = |of: &Vec<f64>| median(of.clone()) / SLICE.as_secs_f64() / 1e6;
+    let bare = throughput(&samples[0]);
+    for ((name, _), samples) in settings.iter().zip(&samples) {
+        let throughput = throughput(samples);
+        println!(
+            "{name:<40} {throughput:>7.3} M pairs/s, {:>6.1} %",
+            100.0 * throughput / bare
+        );
     }
 }

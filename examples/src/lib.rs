@@ -4,8 +4,10 @@
 //! - [`namespace`]: the metadata service of an object store, under load.
 //! - Public reports of lock trouble, reproduced, diagnosed and mended: [`ozone_lock_metrics`],
 //!   [`config_parse`], [`ord_map_cache`], [`hsm_coordinator`]; [`incident`] is what they share.
-//! - Where exactly: [`slow_request`] is about operations, [`hot_shard`] about single locks of a class.
+//! - Where exactly: [`slow_request`] is about operations, [`hot_shard`] about single locks of a class,
+//!   [`callers`] about stacks.
 
+pub mod callers;
 pub mod config_parse;
 pub mod hot_shard;
 pub mod hsm_coordinator;

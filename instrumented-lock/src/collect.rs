@@ -19,6 +19,7 @@ use crate::snapshot::{
     Location, LockSnapshot, ModeSnapshot, OTHER_LOCKS, OperationLock, OperationSnapshot,
     SleepSnapshot, Snapshot, sorted_instances,
 };
+use crate::stacks;
 use crate::stats::{
     self, ActivityTotals, Bits, Kind, LineFigures, Page, Pair, Reading, Scratch, Share, Site,
     StandStill, Totals, WaitedFor,
@@ -33,13 +34,18 @@ pub(crate) fn snapshot() -> Snapshot {
     clock::refine();
     let begun = clock::since_start();
     let all = classes::all();
+    // Before anything stands still: their names may take a while.
+    let mut stacks = stacks::by_class();
     let reading = stats::read();
     let logs = Logs::new(&reading);
     let mut in_flight = Vec::new();
     let mut scratch = Scratch::new();
     let locks = all
         .into_iter()
-        .map(|class| lock(class, &logs, &mut scratch, &mut in_flight))
+        .map(|class| LockSnapshot {
+            stacks: stacks.remove(&ptr::from_ref(class)).unwrap_or_default(),
+            ..lock(class, &logs, &mut scratch, &mut in_flight)
+        })
         .collect();
     let operations = operations(&reading);
     drop(reading);
@@ -53,12 +59,14 @@ pub(crate) fn snapshot() -> Snapshot {
         settings::environment_error()
             .into_iter()
             .chain(compiled_out)
+            .chain(settings::missing_stacks(settings::current().stacks).map(str::to_owned))
             .collect(),
         locks,
         in_flight,
         nesting::order(),
     )
     .with_operations(operations)
+    .with_dropped_stacks(stacks::dropped())
 }
 
 /// What operations have had.
@@ -300,6 +308,7 @@ fn lock(
         call_sites,
         blame: Blame::sorted(&pairs(class, &still.pairs())),
         waited_for: waited_for(&still),
+        stacks: Vec::new(),
         hand_over_ns,
         // Every lock that is waited for has a watch of its own.
         unblamed: 0,

@@ -4,7 +4,7 @@
 //! [`ENVIRONMENT_VARIABLE`](crate::registry::ENVIRONMENT_VARIABLE).
 
 use crate::settings::{
-    Destination, Form, HoldTiming, InvalidSetting, Reaction, Reports, Signal, Words,
+    Destination, Form, HoldTiming, InvalidSetting, Reaction, Reports, Signal, Stacks, Words,
 };
 use std::fmt;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ struct Word {
 }
 
 /// In the order in which they are listed. A word that has no row is how often holds are timed, as `1/64`.
-const WORDS: [Word; 12] = [
+const WORDS: [Word; 13] = [
     Word {
         name: "on",
         forms: "`on`",
@@ -56,6 +56,14 @@ const WORDS: [Word; 12] = [
         name: "makers",
         forms: "`makers`",
         read: |words, value| alone(value, || words.settings.makers = true),
+    },
+    Word {
+        name: "stacks",
+        forms: "`stacks`, `stacks=1/N` with N a power of two up to 1048576, `stacks=TIME` with a TIME such as 10ms",
+        read: |words, value| {
+            words.settings.stacks = value.unwrap_or("1/64").parse().ok()?;
+            Some(())
+        },
     },
     Word {
         name: "order",
@@ -151,6 +159,23 @@ fn time(text: &str) -> Option<Duration> {
     (time > 0).then(|| Duration::from_millis(time))
 }
 
+/// `off`, `1/64` and its like, `10ms` and its like.
+impl FromStr for Stacks {
+    type Err = InvalidSetting;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let invalid = || InvalidSetting(format!("stacks={text}"));
+        if text == "off" {
+            return Ok(Stacks::OFF);
+        }
+        let Some(n) = text.strip_prefix("1/") else {
+            return time(text).map(Stacks::longer_than).ok_or_else(invalid);
+        };
+        let stacks = n.parse().ok().and_then(|n| Stacks::one_in(n).ok());
+        stacks.ok_or_else(invalid)
+    }
+}
+
 impl FromStr for Words {
     type Err = InvalidSetting;
 
@@ -218,6 +243,12 @@ mod tests {
         let several = settings("1/64, no-call-sites,ordered-clock");
         assert_eq!(several.timing.shift(), 6);
         assert!(!several.call_sites && several.ordered_clock && !several.is_off);
+        let stacks = |text| settings(text).stacks;
+        assert_eq!(stacks("stacks"), Stacks::one_in(64).unwrap());
+        assert_eq!(stacks("stacks=1/1,off"), Stacks::one_in(1).unwrap());
+        let long = Duration::from_millis(20);
+        assert_eq!(stacks("stacks=20ms"), Stacks::longer_than(long));
+        assert_eq!(stacks("stacks=20ms,stacks=off"), Stacks::OFF);
         for bad in [
             "1/0",
             "1/3",
@@ -285,6 +316,9 @@ mod tests {
             ("every=99999999999999999h", "10s"),
             ("on-signal=KILL", "USR2"),
             ("off=1", "`off`"),
+            ("stacks=1/3", "`stacks=1/N`"),
+            ("stacks=0ms", "10ms"),
+            ("stacks=", "10ms"),
         ] {
             let error = read(bad).unwrap_err().to_string();
             assert!(error.starts_with(&format!("`{bad}` is no setting")));

@@ -4,7 +4,7 @@
 use crate::brief::Inside;
 use std::mem;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
 /// Whose locks; in the order in which they may be taken.
 #[derive(Clone, Copy)]
@@ -15,6 +15,7 @@ pub(crate) enum Whose {
     Classes,
     Watches,
     Nesting,
+    Stacks,
     Settings,
 }
 
@@ -26,10 +27,10 @@ pub(crate) struct Hooks {
     pub(crate) after: fn(bool),
 }
 
-static HOOKS: [OnceLock<Hooks>; 7] = [const { OnceLock::new() }; 7];
+static HOOKS: [OnceLock<Hooks>; 8] = [const { OnceLock::new() }; 8];
 
 /// Which hooks have been called before the fork that is under way; a bit for each.
-static CALLED: AtomicU8 = AtomicU8::new(0);
+static CALLED: AtomicU16 = AtomicU16::new(0);
 
 /// Has `hooks` called at every fork, from now on.
 pub(crate) fn call(whose: Whose, hooks: Hooks) {

@@ -129,6 +129,7 @@
 //! | `deadlock_detection` | `parking_lot`'s, with its module `deadlock`; not together with `send_guard` |
 //! | `owning_ref` | guards are stable addresses for the crate `owning_ref` |
 //! | `tokio` | the module `tokio`: its `Mutex`, `RwLock` and `Semaphore`, measured |
+//! | `stacks` | [stacks](registry::set_stacks) of those that wait and of those that make them wait; pulls in `backtrace` |
 //! | `lock_api_04` | the raw locks have the traits of `lock_api` 0.4 too, unmeasured: `compat/parking_lot-0.12` needs it |
 //! | `stats`, the only default | recording; without it the locks are `parking_lot`'s in size and code, and snapshots are empty and say why |
 //!
@@ -177,6 +178,7 @@ pub mod report;
 mod rwlock;
 mod settings;
 mod snapshot;
+mod stacks;
 mod statistic;
 mod stats;
 pub mod std_sync;
@@ -226,11 +228,11 @@ pub use operation::{Operation, operation};
 pub use recursive_rwlock::RecursiveRwLock;
 pub use remutex::ReentrantMutex;
 pub use rwlock::RwLock;
-pub use settings::{HoldTiming, InvalidSetting};
+pub use settings::{HoldTiming, InvalidSetting, Stacks};
 pub use snapshot::{
-    Blame, CallSite, CrateSnapshot, Distribution, InFlight, InFlightState, InFlightTotals,
+    Blame, CallSite, CrateSnapshot, Distribution, Frame, InFlight, InFlightState, InFlightTotals,
     InstanceSnapshot, Location, LockSnapshot, ModeSnapshot, OperationLock, OperationSnapshot,
-    SleepSnapshot, Snapshot,
+    SleepSnapshot, Snapshot, StackRole, StackSnapshot,
 };
 pub use statistic::Statistic;
 

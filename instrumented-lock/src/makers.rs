@@ -3,7 +3,7 @@
 //! A constructor is `const` and has no stack to look at, so it is the first use that tells. Where the program
 //! has no line tables nothing is found, and the lock keeps the name of the line that made it.
 
-use crate::stats::{is_nobodys, without_machine};
+use crate::stats::{is_of_locks, without_machine};
 use std::backtrace::Backtrace;
 use std::panic::Location;
 
@@ -13,7 +13,7 @@ pub(crate) fn first_outside(made: &Location<'_>) -> Option<String> {
     let own = absent_dot(made.file());
     let outside = |place: &&str| {
         let file = absent_dot(file_of(place));
-        !is_nobodys(file) && !is_nobodys_dependency(file) && !is_same(file, own)
+        !is_of_locks(file) && !is_same(file, own)
     };
     let place = places(&stack).find(outside)?;
     let line = place[file_of(place).len()..].split(':').nth(1)?;
@@ -51,13 +51,6 @@ fn file_of(place: &str) -> &str {
 /// Stacks have relative paths with a dot in front.
 fn absent_dot(file: &str) -> &str {
     file.strip_prefix("./").unwrap_or(file)
-}
-
-/// This library's and what stands for `parking_lot`, by the paths that a stack has.
-fn is_nobodys_dependency(file: &str) -> bool {
-    let own = file!().strip_suffix("src/makers.rs").unwrap_or(file!());
-    let is_own = !own.is_empty() && file.contains(&format!("{own}src/"));
-    is_own || file.contains("/compat/parking_lot-0.1") || file.starts_with("library/")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! all.
 
 use crate::class::LockClass;
-use crate::settings::{self, HoldTiming, Settings};
+use crate::settings::{self, HoldTiming, Settings, Stacks};
 use crate::snapshot::Snapshot;
 use crate::{classes, collect};
 
@@ -82,6 +82,32 @@ pub fn set_call_sites(call_sites: bool) {
 /// release build without `debug`, nothing is told apart.
 pub fn set_makers(makers: bool) {
     change(|settings| settings.makers = makers);
+}
+
+/// Captures the stacks of those that wait for locks and of those that make them wait, or does not, as from the
+/// start. For a helper that takes locks for others: the line that waits is always the helper's, and its
+/// [stacks](crate::LockSnapshot::stacks) say whom it waited for.
+///
+/// A waiter's stack is captured before it waits, a holder's after it has let go of the lock: some microseconds each.
+/// Of a chosen wait's holders those are captured in whose time a clock ticks that does so every 0.1 ms on average.
+/// What a hold has had before a downgrade or an upgrade is in no stack. Acquisitions that do not wait are not slower,
+/// and their releases only where somebody waits.
+///
+/// The first snapshot that has stacks reads the debug information of the program, which may take some hundred
+/// milliseconds and as many times its size in memory; each further stack takes some microseconds, once. At most 1,024
+/// different stacks are kept, in 0.7 MB; what finds no place is [counted](Snapshot::stacks_dropped).
+///
+/// Needs the feature `stacks`: without it nothing is captured, and snapshots say so among their
+/// [diagnostics](Snapshot::diagnostics).
+///
+/// ```
+/// use instrumented_lock::{Stacks, registry};
+///
+/// registry::set_stacks(Stacks::one_in(64)?);
+/// # Ok::<(), instrumented_lock::InvalidSetting>(())
+/// ```
+pub fn set_stacks(stacks: Stacks) {
+    change(|settings| settings.stacks = stacks);
 }
 
 /// A measurement begins: from here on every class notes its acquisitions.

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use std::io::{self, Write as _};
 use std::mem;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The environment variable that says how a process starts, and which reports it leaves without any code;
@@ -22,6 +22,7 @@ use std::time::Duration;
 /// | `no-call-sites` | lines are not [told apart](crate::registry::set_call_sites) |
 /// | `ordered-clock` | the clock's reads are [ordered](crate::clock::set_ordered) |
 /// | `makers` | locks that a wrapper makes at one line are [told apart](crate::registry::set_makers) |
+/// | `stacks`, `stacks=1/N`, `stacks=10ms` | [stacks](crate::registry::set_stacks) of one wait in 64, of one in N, a power of two, or of waits that last longer than that; needs the feature `stacks` |
 /// | `order`, `order=log`, `order=panic`, `order=off` | the [order of locks](crate::order) is followed, and what is wrong kept, said on standard error, a panic; or it is not followed |
 /// | `watch=1s` | what is held or waited for longer than that is said on standard error, and so are deadlocks: see [`watch`](crate::watch) |
 /// | `report` | the [table](crate::report::table) goes to standard error when the program ends |
@@ -113,6 +114,125 @@ impl FromStr for HoldTiming {
         let timing = n.and_then(|n| HoldTiming::one_in(n).ok());
         timing.ok_or_else(|| InvalidSetting(text.to_owned()))
     }
+}
+
+/// Of which waits [stacks](crate::StackSnapshot) are captured.
+///
+/// ```
+/// use instrumented_lock::Stacks;
+/// use std::time::Duration;
+///
+/// assert_eq!(Stacks::one_in(64)?, "1/64".parse()?);
+/// assert_eq!(Stacks::longer_than(Duration::from_millis(10)), "10ms".parse()?);
+/// assert_eq!(Stacks::ALL, "1/1".parse()?);
+/// assert_eq!(Stacks::OFF, "off".parse()?);
+/// # Ok::<(), instrumented_lock::InvalidSetting>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Stacks(Option<Chosen>);
+
+impl Stacks {
+    /// Of none: as from the start.
+    pub const OFF: Stacks = Stacks(None);
+
+    /// Of all waits.
+    pub const ALL: Stacks = Stacks(Some(Chosen::OneIn { shift: 0 }));
+
+    /// Of one wait in `n`, chosen at random, each of which stands for `n`.
+    ///
+    /// # Errors
+    ///
+    /// Where `n` is not a power of two from 1 to 1,048,576.
+    pub fn one_in(n: u32) -> Result<Stacks, InvalidSetting> {
+        let shift = HoldTiming::one_in(n)?.shift;
+        Ok(Stacks(Some(Chosen::OneIn { shift })))
+    }
+
+    /// Of all waits that last at least so long, and of those who hold the lock once somebody has waited so long.
+    /// All that wait have their stacks captured, which takes some microseconds each, and shorter waits lose them
+    /// again.
+    pub fn longer_than(wait: Duration) -> Stacks {
+        // So long that nobody waits longer.
+        let ns = u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX);
+        Stacks(Some(Chosen::LongerThan {
+            ns: ns.min(NO_LONGER - 1),
+        }))
+    }
+
+    pub(crate) fn are_on(self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// Which waits are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Chosen {
+    /// One in 2^`shift`.
+    OneIn { shift: u8 },
+    /// All, and those count that last at least so long.
+    LongerThan { ns: u64 },
+}
+
+/// More nanoseconds than can be [written](Chosen::to_bits).
+const NO_LONGER: u64 = 1 << 63;
+
+impl Chosen {
+    /// Whether the caller's wait is. `one_in` says yes at random, once in 2^`shift` times.
+    pub(crate) fn is_it(self, one_in: impl FnOnce(u8) -> bool) -> bool {
+        match self {
+            Chosen::OneIn { shift } => one_in(shift),
+            Chosen::LongerThan { .. } => true,
+        }
+    }
+
+    /// Whether one counts that has waited so long.
+    pub(crate) fn counts(self, waited_ns: u64) -> bool {
+        match self {
+            Chosen::OneIn { .. } => true,
+            Chosen::LongerThan { ns } => waited_ns >= ns,
+        }
+    }
+
+    /// For how many each of them stands.
+    pub(crate) fn weight(self) -> f64 {
+        match self {
+            Chosen::OneIn { shift } => f64::from(1u32 << shift),
+            Chosen::LongerThan { .. } => 1.0,
+        }
+    }
+
+    /// Not 0.
+    fn to_bits(self) -> u64 {
+        match self {
+            Chosen::OneIn { shift } => 1 + u64::from(shift),
+            Chosen::LongerThan { ns } => NO_LONGER | ns,
+        }
+    }
+
+    fn from_bits(bits: u64) -> Option<Chosen> {
+        if bits & NO_LONGER != 0 {
+            return Some(Chosen::LongerThan {
+                ns: bits - NO_LONGER,
+            });
+        }
+        let shift = u8::try_from(bits.checked_sub(1)?).ok()?;
+        Some(Chosen::OneIn { shift })
+    }
+}
+
+/// Which waits have their stacks captured, as [`Chosen`] writes it; 0 for none.
+static CHOSEN_STACKS: AtomicU64 = AtomicU64::new(0);
+
+/// Which waits have their stacks captured, as far as the environment has been read.
+#[inline]
+pub(crate) fn chosen_stacks() -> Option<Chosen> {
+    // Relaxed: a switch takes effect soon, not at once.
+    Chosen::from_bits(CHOSEN_STACKS.load(Ordering::Relaxed))
+}
+
+fn publish_stacks(stacks: Stacks) {
+    let bits = stacks.0.map_or(0, Chosen::to_bits);
+    CHOSEN_STACKS.store(bits, Ordering::Relaxed);
 }
 
 /// A setting that is none.
@@ -227,6 +347,11 @@ fn read() -> Current {
         // Where that cannot be written it is still among the diagnostics.
         let _ = writeln!(io::stderr(), "{ENVIRONMENT_VARIABLE}: {error}");
     }
+    let missing = missing_stacks(words.settings.stacks);
+    if let Some(missing) = missing {
+        let _ = writeln!(io::stderr(), "{ENVIRONMENT_VARIABLE}: {missing}");
+    }
+    publish_stacks(words.settings.stacks);
     if words.reports != Reports::default() {
         REPORTS_WAIT.store(true, Ordering::Relaxed);
     }
@@ -251,6 +376,7 @@ pub(crate) fn reaction() -> Reaction {
 pub(crate) fn change(change: impl FnOnce(&mut Settings)) {
     let makers = with(|current| {
         change(&mut current.settings);
+        publish_stacks(current.settings.stacks);
         current.settings.makers
     });
     MAKERS.store(1 + u8::from(makers), Ordering::Relaxed);
@@ -273,6 +399,13 @@ pub(crate) fn tells_makers() -> bool {
     }
 }
 
+/// What has to be said where stacks are asked for that cannot be had.
+pub(crate) fn missing_stacks(stacks: Stacks) -> Option<&'static str> {
+    let is_missing = stacks.are_on() && !cfg!(feature = "stacks");
+    is_missing
+        .then_some("stacks are not captured; turn on the feature `stacks` of instrumented-lock")
+}
+
 /// What was wrong with the [environment variable](ENVIRONMENT_VARIABLE), in a sentence.
 pub(crate) fn environment_error() -> Option<String> {
     with(|current| {
@@ -291,6 +424,8 @@ pub(crate) struct Settings {
     pub(crate) ordered_clock: bool,
     /// Whether locks that one line makes are told apart by who first uses them.
     pub(crate) makers: bool,
+    /// Of which waits stacks are captured.
+    pub(crate) stacks: Stacks,
     /// Measurements of a [budget](crate::budget) that are under way.
     pub(crate) measurements: usize,
     /// What is done with findings where the [order](crate::order) of locks is followed; `None` where it is
@@ -322,8 +457,34 @@ impl Default for Settings {
             call_sites: true,
             ordered_clock: false,
             makers: false,
+            stacks: Stacks::OFF,
             measurements: 0,
             order: cfg!(debug_assertions).then_some(Reaction::Collect),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn which_stacks_are_captured_is_kept_in_a_word() {
+        let all = [
+            Stacks::OFF,
+            Stacks::ALL,
+            Stacks::one_in(1 << 20).unwrap(),
+            Stacks::longer_than(Duration::ZERO),
+            Stacks::longer_than(Duration::from_millis(10)),
+            Stacks::longer_than(Duration::MAX),
+        ];
+        for stacks in all {
+            let bits = stacks.0.map_or(0, Chosen::to_bits);
+            assert_eq!(Chosen::from_bits(bits), stacks.0);
+            assert_eq!(bits == 0, !stacks.are_on());
+            // Without the feature it is said that there are none.
+            let is_said = stacks.are_on() && !cfg!(feature = "stacks");
+            assert_eq!(missing_stacks(stacks).is_some(), is_said);
         }
     }
 }

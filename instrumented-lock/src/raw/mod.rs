@@ -48,6 +48,7 @@ use crate::lock_kind::LockKind;
 use crate::mode::Activity;
 use crate::nesting::{self, Request};
 use crate::notes::{self, note};
+use crate::stacks;
 use crate::stats::{
     self, Entry, HeldLocks, Holder, Instance, Kind, Page, Place, Record, Room, Site, Thread, Watch,
 };
@@ -1005,10 +1006,41 @@ impl<R, K: Kinds> Instrumented<R, K> {
         if hold.is_look() {
             return unlock(&self.raw, inner);
         }
+        let end = hold.end();
+        let kept_waiting = stacks::is_on().then(|| self.kept_waiting(hold.record(), end));
         // Before the unlock, which may take long: who comes meanwhile finds that the hold has ended.
-        let unused = self.end(hold.record(), hold.end(), !brief::is_inside());
+        let unused = self.end(hold.record(), end, !brief::is_inside());
         let _gives_back = GivesBack(unused);
         unlock(&self.raw, inner);
+        if let Some((class, activity, ticks)) = kept_waiting.flatten() {
+            stacks::choose_holder(stats::this_thread(), class, activity, ticks);
+        }
+    }
+
+    /// For how many ticks a hold that ends has kept those waiting who were chosen to have their stacks looked at.
+    /// `None` where there are none.
+    #[cold]
+    fn kept_waiting(
+        &self,
+        record: &Record,
+        end: u64,
+    ) -> Option<(&'static LockClass, Activity, u64)> {
+        let what = record.what();
+        let activity = stats::activity_of(what);
+        let holder = stats::holder_word_of(record, record.site(), activity);
+        let watch = self.pin_watch(holder)?;
+        let start = match record.start() {
+            stats::UNTIMED_START => watch.alone_since().unwrap_or(0),
+            start => start,
+        };
+        let at = if end == stats::UNTIMED_END {
+            clock::now()
+        } else {
+            end
+        };
+        let ticks = watch.chosen_have_waited(at, start);
+        unpin_watch(watch, holder);
+        (ticks > 0).then(|| (LockClass::of_record(what), activity, ticks))
     }
 
     /// Turns an acquisition into one of another mode without letting go of the lock: one hold ends

@@ -15,6 +15,7 @@ use crate::class::Timing;
 use crate::clock;
 use crate::lock_kind::LockKind;
 use crate::mode::Activity;
+use crate::stacks;
 use crate::stats::{self, Holder, PageOfTask, Place, Site, Thread, tasks};
 use std::hash::{Hash as _, Hasher};
 
@@ -121,9 +122,10 @@ impl<R, K: Kinds> Instrumented<R, K> {
             task => tasks::name(task),
         });
         let watch = self.class.wait(class);
+        let chosen = stacks::choose_waiter(stats::this_thread(), class, activity);
         let site = call_sites.then_some(site);
         Some(TaskWait {
-            wait: self.begin_to_wait(class, activity, site, watch, page.page()),
+            wait: self.begin_to_wait((class, activity, site), watch, page.page(), chosen),
             timing,
             page: Some(page),
         })

@@ -6,6 +6,7 @@ use crate::brief;
 use crate::class::{LockClass, Timing};
 use crate::clock;
 use crate::mode::Activity;
+use crate::stacks::{self, ChosenWait};
 use crate::stats::{
     self, Arrival, Batch, Entry, Holder, Instance, Kind, MOST_RECORDS, Page, Room, Site, Thread,
     Waiting, Watch,
@@ -25,6 +26,8 @@ pub(super) struct Wait<'a, R, K> {
     arrival: Arrival,
     /// Which lock of its class it is.
     instance: Instance,
+    /// Where its stack is looked at.
+    chosen: Option<ChosenWait>,
 }
 
 /// That of a thread. When it is dropped it has ended without the lock.
@@ -74,11 +77,12 @@ impl<R, K: Kinds> Instrumented<R, K> {
         let class = observed.class;
         let watch = self.class.wait(class);
         class.stats.instances();
+        let chosen = stacks::choose_waiter(thread, class, activity);
         let room = thread.room_for_wait();
         let page = room.page;
         let outer = page.outer_wait();
         let waiting = WaitOfThread {
-            wait: self.begin_to_wait(class, activity, observed.site, watch, page),
+            wait: self.begin_to_wait((class, activity, observed.site), watch, page, chosen),
             thread,
             page,
             outer,
@@ -92,11 +96,10 @@ impl<R, K: Kinds> Instrumented<R, K> {
     /// Joins those who wait, and says so in the page.
     pub(super) fn begin_to_wait(
         &self,
-        class: &'static LockClass,
-        activity: Activity,
-        site: Option<Site>,
+        (class, activity, site): (&'static LockClass, Activity, Option<Site>),
         watch: &'static Watch,
         page: &Page,
+        chosen: Option<ChosenWait>,
     ) -> Wait<'_, R, K> {
         let instance = self.instance(class, page);
         let start = clock::now();
@@ -109,6 +112,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
             watch,
             arrival: watch.arrive(start, self.alone(class, watch, start)),
             instance,
+            chosen: chosen.filter(|_| watch.begin_chosen(start)),
         };
         watch.set_lock(self.address());
         let last = self.last();
@@ -233,7 +237,7 @@ impl<R, K: Kinds> Wait<'_, R, K> {
             self.watch.begin_hold(holder, at);
         }
         self.watch.set_holder(me.to_bits());
-        self.watch.leave(at);
+        self.leave(at);
         batch.publish();
         end_wait();
         lock.set_last(me);
@@ -260,8 +264,17 @@ impl<R, K> Wait<'_, R, K> {
         if let Some(holder) = holder.filter(|_| left > 0) {
             batch.push(&self.blame_entry(holder, left));
         }
-        self.watch.leave(at);
+        self.leave(at);
         batch.publish();
+    }
+
+    /// Waits no longer.
+    fn leave(&self, at: u64) {
+        if let Some(chosen) = &self.chosen {
+            self.watch.end_chosen(self.start);
+            chosen.ends(self.start, at);
+        }
+        self.watch.leave(at);
     }
 
     /// Adds a record for each line that held the lock meanwhile. Returns how many ticks are left, in which

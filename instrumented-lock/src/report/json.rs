@@ -2,9 +2,9 @@
 //! nobody has prepared for it.
 
 use crate::snapshot::{
-    Blame, CallSite, Distribution, Finding, InFlight, InFlightState, InFlightTotals,
+    Blame, CallSite, Distribution, Finding, Frame, InFlight, InFlightState, InFlightTotals,
     InstanceSnapshot, Location, LockSnapshot, ModeSnapshot, OperationLock, OperationSnapshot,
-    Order, OrderEdge, OrderEnd, SleepSnapshot, Snapshot,
+    Order, OrderEdge, OrderEnd, SleepSnapshot, Snapshot, StackSnapshot,
 };
 use std::fmt::{Display, Write as _};
 
@@ -117,6 +117,9 @@ impl Fields for Snapshot {
         if !self.operations().is_empty() {
             object.objects("operations", self.operations());
         }
+        if self.stacks_dropped() > 0 {
+            object.plain("stacks_dropped", self.stacks_dropped());
+        }
     }
 }
 
@@ -205,6 +208,9 @@ impl Fields for LockSnapshot {
         object.objects("blame", &self.blame);
         if !self.waited_for.is_empty() {
             object.objects("waited_for", &self.waited_for);
+        }
+        if !self.stacks.is_empty() {
+            object.objects("stacks", &self.stacks);
         }
         object.plain("hand_over_ns", self.hand_over_ns);
         object.plain("unblamed", self.unblamed);
@@ -295,6 +301,24 @@ impl Fields for InstanceSnapshot {
         object.plain("blocked_ns", self.blocked_ns);
         object.plain("blocked_max_ns", self.blocked_max_ns);
         object.plain("blame_ns", self.blame_ns);
+    }
+}
+
+impl Fields for StackSnapshot {
+    fn write(&self, object: &mut Object<'_>) {
+        object.text("role", &self.role.to_string());
+        object.text("mode", &self.mode.to_string());
+        object.plain("count", self.count);
+        object.plain("total_ns", self.total_ns);
+        object.objects("frames", &self.frames);
+    }
+}
+
+impl Fields for Frame {
+    fn write(&self, object: &mut Object<'_>) {
+        object.text("function", &self.function);
+        optional_text(object, "file", self.file());
+        object.optional("line", self.line.map(u64::from));
     }
 }
 

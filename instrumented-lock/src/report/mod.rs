@@ -4,6 +4,7 @@ mod json;
 mod lock_stat;
 mod operations;
 mod order;
+mod stacks;
 mod table;
 pub(crate) mod units;
 mod who;

@@ -5,6 +5,7 @@
 
 use super::operations;
 use super::order;
+use super::stacks;
 use super::units::{count, time};
 use super::who::{self, shorten, shorten_end};
 use crate::snapshot::{
@@ -163,6 +164,7 @@ fn narrow(out: &mut String, locks: &[&LockSnapshot], style: Style) {
         }
         sleep(out, lock.sleep());
         who::waits_and_blame(out, lock);
+        stacks::stacks(out, lock);
     }
 }
 
@@ -354,6 +356,14 @@ fn notes(out: &mut String, snapshot: &Snapshot, used: &[&LockSnapshot], unused: 
         line(
             out,
             &shorten_end(&format!("not used: {n}: {}", names.join(", ")), WIDTH),
+        );
+    }
+    let dropped = snapshot.stacks_dropped();
+    if dropped > 0 {
+        let n = count(dropped);
+        wrapped(
+            out,
+            &format!("note: {n} stacks were not kept: as many others are as there is room for"),
         );
     }
     for diagnostic in snapshot.diagnostics() {

@@ -115,7 +115,7 @@ pub(super) fn in_flight(out: &mut String, snapshot: &Snapshot) {
     }
 }
 
-fn plural(n: u64, what: &str) -> String {
+pub(super) fn plural(n: u64, what: &str) -> String {
     format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
 }
 

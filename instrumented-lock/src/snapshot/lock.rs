@@ -5,6 +5,7 @@ use super::call_site::{self, CallSite, Longest};
 use super::instance;
 #[cfg(feature = "serde")]
 use super::is_zero;
+use super::stack::{self, StackSnapshot};
 use super::{Distribution, InFlightTotals, InstanceSnapshot, Location};
 use crate::lock_kind::LockKind;
 use crate::mode::Mode;
@@ -34,6 +35,11 @@ pub struct LockSnapshot {
         serde(default, skip_serializing_if = "Vec::is_empty")
     )]
     pub(crate) waited_for: Vec<InstanceSnapshot>,
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Vec::is_empty")
+    )]
+    pub(crate) stacks: Vec<StackSnapshot>,
     pub(crate) hand_over_ns: u64,
     pub(crate) unblamed: u64,
 }
@@ -124,6 +130,12 @@ impl LockSnapshot {
         &self.waited_for
     }
 
+    /// Who called the lines that waited, and the lines that made others wait; those with the longest time first.
+    /// Empty unless [asked for](crate::registry::set_stacks).
+    pub fn stacks(&self) -> &[StackSnapshot] {
+        &self.stacks
+    }
+
     /// How long acquisitions waited while the lock was free, between a release and the acquisition after
     /// it: the cost of waking the next thread.
     pub fn hand_over(&self) -> Duration {
@@ -179,6 +191,7 @@ impl LockSnapshot {
             call_sites: call_site::merge(&self.call_sites, &other.call_sites),
             blame: blame::merge(&self.blame, &other.blame),
             waited_for: instance::merge(&self.waited_for, &other.waited_for),
+            stacks: stack::merge(&self.stacks, &other.stacks),
             hand_over_ns: self.hand_over_ns.saturating_add(other.hand_over_ns),
             unblamed: self.unblamed + other.unblamed,
             ..self.clone()
@@ -247,6 +260,7 @@ impl LockSnapshot {
             call_sites,
             blame: blame::since(&self.blame, &earlier.blame),
             waited_for: instance::since(&self.waited_for, &earlier.waited_for),
+            stacks: stack::since(&self.stacks, &earlier.stacks),
             hand_over_ns: self.hand_over_ns.saturating_sub(earlier.hand_over_ns),
             unblamed: self.unblamed.saturating_sub(earlier.unblamed),
             ..self.clone()

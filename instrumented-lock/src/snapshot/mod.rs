@@ -14,6 +14,7 @@ mod location;
 mod lock;
 mod operation;
 mod order;
+mod stack;
 
 pub use blame::Blame;
 pub use call_site::CallSite;
@@ -28,6 +29,8 @@ pub use lock::{LockSnapshot, ModeSnapshot, SleepSnapshot};
 pub(crate) use operation::OTHER_LOCKS;
 pub use operation::{OperationLock, OperationSnapshot};
 pub use order::{Finding, FindingKind, Order, OrderEdge, OrderEnd};
+pub(crate) use stack::sorted as sorted_stacks;
+pub use stack::{Frame, StackRole, StackSnapshot};
 
 use std::time::Duration;
 
@@ -99,6 +102,16 @@ use std::time::Duration;
 ///       "is_gone": false,
 ///       "contended": 2, "blocked_ns": 14000, "blocked_max_ns": 9000, "blame_ns": 12000
 ///     }],
+///     "stacks": [{                     if any are captured, those with the longest time first
+///       "role": "waiter",              or "holder"
+///       "mode": "write",
+///       "count": 2, "total_ns": 14000,
+///       "frames": [{                   the innermost first
+///         "function": "app::store::Store::get",
+///         "file": "src/store.rs",      null where it is not known
+///         "line": 40                   likewise
+///       }]
+///     }],
 ///     "hand_over_ns": 0,
 ///     "unblamed": 0
 ///   }],
@@ -133,7 +146,8 @@ use std::time::Duration;
 ///       "contended": 1, "gave_up": 0, "waited_ns": 80, "waited_max_ns": 80,
 ///       "blame_ns": 0
 ///     }]
-///   }]
+///   }],
+///   "stacks_dropped": 3                not written where it is 0
 /// }
 /// ```
 ///
@@ -164,6 +178,8 @@ pub struct Snapshot {
     order: Order,
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
     operations: Vec<OperationSnapshot>,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
+    stacks_dropped: u64,
 }
 
 impl Snapshot {
@@ -187,12 +203,20 @@ impl Snapshot {
             in_flight,
             order,
             operations: Vec::new(),
+            stacks_dropped: 0,
         }
     }
 
     pub(crate) fn with_operations(self, operations: Vec<OperationSnapshot>) -> Self {
         Snapshot {
             operations: operation::sorted(operations),
+            ..self
+        }
+    }
+
+    pub(crate) fn with_dropped_stacks(self, stacks_dropped: u64) -> Self {
+        Snapshot {
+            stacks_dropped,
             ..self
         }
     }
@@ -270,6 +294,12 @@ impl Snapshot {
             .find(|operation| operation.name() == name)
     }
 
+    /// How many [stacks](LockSnapshot::stacks) were captured and not kept, because 1,024 others were, or nearly so
+    /// many.
+    pub fn stacks_dropped(&self) -> u64 {
+        self.stacks_dropped
+    }
+
     /// What is wrong with the declarations and settings, in sentences: two classes that claim one
     /// name, with both places; an [environment variable](crate::registry::ENVIRONMENT_VARIABLE) that
     /// says nothing.
@@ -294,6 +324,7 @@ impl Snapshot {
             locks: locks.collect(),
             order: self.order.since(&earlier.order),
             operations: operation::since(&self.operations, &earlier.operations),
+            stacks_dropped: self.stacks_dropped.saturating_sub(earlier.stacks_dropped),
             ..self.clone()
         }
     }
@@ -335,6 +366,7 @@ impl Snapshot {
             in_flight: [&self.in_flight[..], &other.in_flight].concat(),
             order: self.order.merge(&other.order),
             operations: operation::merge(&self.operations, &other.operations),
+            stacks_dropped: self.stacks_dropped.saturating_add(other.stacks_dropped),
         }
     }
 
@@ -359,6 +391,7 @@ impl Snapshot {
             diagnostics: both.diagnostics,
             order: both.order,
             operations: both.operations,
+            stacks_dropped: both.stacks_dropped,
         }
     }
 

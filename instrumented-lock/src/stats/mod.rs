@@ -45,7 +45,9 @@ pub(crate) use record::{
 };
 pub(crate) use scope::{OPERATIONS, OTHER_OPERATIONS, Scope};
 pub(crate) use shares::{OTHER_CLASSES, Share};
-pub(crate) use site::{Site, is_lock_apis, is_nobodys, may_be_lock_apis, without_machine};
+pub(crate) use site::{
+    Site, is_lock_apis, is_nobodys, is_of_locks, may_be_lock_apis, without_machine,
+};
 #[cfg(feature = "tokio")]
 pub(crate) use thread::PageOfTask;
 pub(crate) use thread::{

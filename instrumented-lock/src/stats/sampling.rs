@@ -107,7 +107,25 @@ impl Sampling {
         self.gaps.iter().for_each(|gap| gap.set(0));
     }
 
+    /// Draws from the exponential distribution with the mean 1 (Devroye, II.2).
+    pub(crate) fn exponential(&self) -> f64 {
+        -self.uniform().ln()
+    }
+
     fn draw(&self, shift: u8) -> u32 {
+        let p = 1.0 / f64::from(1u32 << shift);
+        let gap = (self.uniform().ln() / (-p).ln_1p()).floor();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "at most 37 · 2^20"
+        )]
+        let gap = gap as u32;
+        gap
+    }
+
+    /// Uniform in (0, 1].
+    fn uniform(&self) -> f64 {
         let mut x = self.state.get();
         if x == 0 {
             x = seed();
@@ -116,17 +134,8 @@ impl Sampling {
         x ^= x >> 7;
         x ^= x << 17;
         self.state.set(x);
-        // In (0, 1], of the high bits, which are the better ones.
-        let uniform = ((x >> 11) + 1) as f64 / (1u64 << 53) as f64;
-        let p = 1.0 / f64::from(1u32 << shift);
-        let gap = (uniform.ln() / (-p).ln_1p()).floor();
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "at most 37 · 2^20"
-        )]
-        let gap = gap as u32;
-        gap
+        // Of the high bits, which are the better ones.
+        ((x >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 }
 

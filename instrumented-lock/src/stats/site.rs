@@ -50,6 +50,22 @@ pub(crate) fn is_nobodys(file: &str) -> bool {
         || file.contains("\\rustlib\\src\\rust\\library\\")
 }
 
+/// The same, or what locks are made of, by the paths that a stack has.
+pub(crate) fn is_of_locks(file: &str) -> bool {
+    const CRATES: [&str; 5] = [
+        "/parking_lot-0.",
+        "/parking_lot_core-0.",
+        "/lock_api-0.",
+        "/backtrace-0.",
+        "/compat/parking_lot-0.",
+    ];
+    let own = file!().strip_suffix("stats/site.rs").unwrap_or(file!());
+    is_nobodys(file)
+        || file.contains(&format!("/{own}"))
+        || file.starts_with("library/")
+        || CRATES.iter().any(|folder| file.contains(folder))
+}
+
 /// A file without the part of its path that says where this machine keeps things: of a crate from a registry
 /// `name-1.2.3/src/file.rs`, of any other absolute path the crate's folder and what follows. A relative path
 /// stays as it is.
@@ -146,5 +162,22 @@ mod tests {
         ] {
             assert!(!is_nobodys(file), "{file}");
         }
+    }
+
+    #[test]
+    fn files_of_a_stack_are_of_locks_or_of_who_uses_them() {
+        let own = format!("/home/me/{}", file!());
+        for file in [
+            &*own,
+            "/home/me/.cargo/registry/src/index/parking_lot_core-0.10.0/src/word_lock.rs",
+            "/rustc/59807616e1fa/library/std/src/thread/mod.rs",
+        ] {
+            assert!(is_of_locks(file), "{file}");
+        }
+        let others = [
+            "/home/me/instrumented-lock-user/src/main.rs",
+            "/home/me/.cargo/registry/src/index/r2d2-0.8.10/src/lib.rs",
+        ];
+        assert!(!others.iter().any(|file| is_of_locks(file)));
     }
 }

@@ -34,6 +34,11 @@ const OTHERS: usize = 3;
 /// The most records that a wait ends with: the hold, the wait, whom it is blamed on, the hand-over.
 pub(crate) const MOST_RECORDS: usize = 2 + LINES + OTHERS + 1;
 
+/// In `chosen`, what counts them; and how many there may be, with some room for those that come together.
+const CHOSEN_BITS: u32 = 12;
+const CHOSEN: u64 = (1 << CHOSEN_BITS) - 1;
+const MOST_CHOSEN: u64 = 4000;
+
 /// A bit of `state`: the watch belongs to no lock.
 const RETIRED: u64 = 1 << 63;
 /// In `state`, what counts one who uses the watch for a moment, and one who waits.
@@ -56,6 +61,9 @@ pub(crate) struct Watch {
     lock: AtomicUsize,
     /// Who has the lock, as far as that is known: a [`Holder`](super::Holder).
     holder: AtomicUsize,
+    /// The waiters that were chosen to have their stacks looked at: how many in the lowest bits, and above them the
+    /// sum of the times when they came, modulo 2^52.
+    chosen: AtomicU64,
     lines: [Line; LINES + OTHERS],
 }
 
@@ -121,6 +129,7 @@ impl Watch {
             alone_since: AtomicU64::new(0),
             lock: AtomicUsize::new(0),
             holder: AtomicUsize::new(0),
+            chosen: AtomicU64::new(0),
             lines: std::array::from_fn(|_| Line::new()),
         }
     }
@@ -130,6 +139,7 @@ impl Watch {
         // Relaxed: nobody has it yet; the lock's word is stored after this.
         self.class.store(class, Ordering::Relaxed);
         self.alone_since.store(0, Ordering::Relaxed);
+        self.chosen.store(0, Ordering::Relaxed);
         for line in &self.lines {
             line.holder.store(0, Ordering::Relaxed);
             line.running.store(0, Ordering::Relaxed);
@@ -169,6 +179,34 @@ impl Watch {
     /// Who has the lock, or had it last, as far as that is known.
     pub(crate) fn holder_of_lock(&self) -> u32 {
         u32::try_from(self.holder.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    // Relaxed, all three: who looks a moment too late or too early makes an estimate of stacks a little worse.
+
+    /// A waiter that is counted is one of the chosen. Returns false where there are too many of them.
+    pub(crate) fn begin_chosen(&self, start: u64) -> bool {
+        let may = self.chosen.load(Ordering::Relaxed) & CHOSEN < MOST_CHOSEN;
+        if may {
+            self.chosen
+                .fetch_add(start << CHOSEN_BITS | 1, Ordering::Relaxed);
+        }
+        may
+    }
+
+    /// It does not wait any more.
+    pub(crate) fn end_chosen(&self, start: u64) {
+        self.chosen
+            .fetch_sub(start << CHOSEN_BITS | 1, Ordering::Relaxed);
+    }
+
+    /// For how many ticks the chosen ones that wait at `at` have waited, all together, since `since` or since they
+    /// came. Exact where all came before or all came after `since`; otherwise more than that, and at most what
+    /// either comes to.
+    pub(crate) fn chosen_have_waited(&self, at: u64, since: u64) -> u64 {
+        let chosen = self.chosen.load(Ordering::Relaxed);
+        let (n, sum) = (chosen & CHOSEN, chosen >> CHOSEN_BITS);
+        let since_they_came = n.wrapping_mul(at).wrapping_sub(sum) & (u64::MAX >> CHOSEN_BITS);
+        since_they_came.min(n.saturating_mul(at.saturating_sub(since)))
     }
 
     fn count(&self, one: u64) -> bool {
