@@ -2,8 +2,8 @@
 //! full where all waits are chosen, and on average where some are.
 
 use instrumented_lock::{
-    Frame, InFlight, InFlightState, LockSnapshot, Mode, Mutex, RwLock, StackRole, StackSnapshot,
-    Stacks, drop_in, instrumented, registry, report,
+    CallSite, Frame, InFlight, InFlightState, LockSnapshot, Mode, Mutex, RwLock, StackRole,
+    StackSnapshot, Stacks, drop_in, instrumented, registry, report,
 };
 use instrumented_lock_tests::figures;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -168,7 +168,7 @@ fn callers_of_a_helper_are_told_apart_and_add_up_to_what_the_class_has() {
     assert!(is_called_by(holders[0], &calls), "{holders:#?}");
     assert_eq!(holders[0].mode(), Mode::Write);
     // It lasts three hundred times as long as what is chosen on average, so it is chosen for certain.
-    let blame: Duration = lock.call_sites().iter().map(|site| site.blame()).sum();
+    let blame: Duration = lock.call_sites().iter().map(CallSite::blame).sum();
     assert!(
         holders[0].total().abs_diff(blame) < MS,
         "{holders:#?} {blame:?}"
@@ -223,7 +223,7 @@ fn readers_and_writers_have_stacks_of_their_modes() {
             "{waiters:#?}"
         );
         let sites = lock.call_sites().iter().filter(|site| site.mode() == mode);
-        let blame: Duration = sites.map(|site| site.blame()).sum();
+        let blame: Duration = sites.map(CallSite::blame).sum();
         let held = total(&of(StackRole::Holder));
         assert!(held.abs_diff(blame) < MS, "{mode}: {held:?}, not {blame:?}");
     }
@@ -378,7 +378,7 @@ fn short_holders_are_chosen_by_the_time_they_keep_others_waiting() {
         is_about(total(&waiters), lock.write().blocked().sum()),
         "{waiters:#?}"
     );
-    let blame: Duration = lock.call_sites().iter().map(|site| site.blame()).sum();
+    let blame: Duration = lock.call_sites().iter().map(CallSite::blame).sum();
     let ratio = total(&holders).as_secs_f64() / blame.as_secs_f64();
     // Some thousand are chosen. A waiter that comes and one that was there make it up to a third more.
     assert!((0.85..1.35).contains(&ratio), "{ratio}: {lock:#?}");
