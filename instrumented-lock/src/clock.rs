@@ -281,6 +281,11 @@ pub(crate) fn now() -> u64 {
     }
 }
 
+/// The same, where it is settled already where stamps come from. Does not settle it.
+pub(crate) fn now_if_settled() -> Option<u64> {
+    (SOURCE.load(Ordering::Relaxed) != UNSETTLED).then(now)
+}
+
 /// The time since locks were first used; zero before.
 pub(crate) fn since_start() -> Duration {
     match SOURCE.load(Ordering::Relaxed) {

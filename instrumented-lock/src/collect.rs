@@ -13,9 +13,10 @@ use crate::clock;
 use crate::mode::{Activity, Mode};
 use crate::nesting;
 use crate::operation;
+use crate::processors;
 use crate::settings;
 use crate::snapshot::{
-    Blame, CallSite, Distribution, InFlight, InFlightState, InFlightTotals, InstanceSnapshot,
+    Blame, CallSite, Distribution, InFlight, InFlightState, InFlightTotals, InstanceSnapshot, Load,
     Location, LockSnapshot, ModeSnapshot, OTHER_LOCKS, OperationLock, OperationSnapshot,
     SleepSnapshot, Snapshot, sorted_instances,
 };
@@ -48,6 +49,7 @@ pub(crate) fn snapshot() -> Snapshot {
         })
         .collect();
     let operations = operations(&reading);
+    let used_for = clock::nanoseconds(0, reading.used_for()).unwrap_or(0);
     drop(reading);
     in_flight.sort_by_key(|entry: &InFlight| std::cmp::Reverse(entry.age()));
     let compiled_out = cfg!(not(feature = "stats")).then(|| {
@@ -67,6 +69,11 @@ pub(crate) fn snapshot() -> Snapshot {
     )
     .with_operations(operations)
     .with_dropped_stacks(stacks::dropped())
+    .with_load(Load {
+        threads_ns: used_for,
+        processor_ns: u64::try_from(processors::time().as_nanos()).unwrap_or(u64::MAX),
+        processors: processors::count(),
+    })
 }
 
 /// What operations have had.

@@ -19,6 +19,7 @@
 //! | [`Statistic`] | a distribution of one's own, recorded in the same way |
 //! | [`Snapshot::by_crate`] | what the locks of a dependency come to as a whole |
 //! | [`Snapshot::advice`] | what the figures mean, in sentences |
+//! | [`what_if`] | what the throughput would be if a lock were held for shorter, were several, or were shared |
 //! | [`report`] | snapshots for people and programs |
 //! | [`registry::ENVIRONMENT_VARIABLE`] | reports and settings from outside, without any code |
 //! | [`order`] | mistakes in the order in which locks are taken, found before they are deadlocks |
@@ -170,6 +171,7 @@ mod notes;
 pub mod operation;
 pub mod order;
 mod place;
+mod processors;
 pub mod raw;
 mod recursive_rwlock;
 pub mod registry;
@@ -186,6 +188,7 @@ pub mod std_sync;
 pub mod tokio;
 mod unattended;
 pub mod watch;
+pub mod what_if;
 
 /// What is the same for annotated locks and drop-ins.
 mod common {
@@ -231,7 +234,7 @@ pub use rwlock::RwLock;
 pub use settings::{HoldTiming, InvalidSetting, Stacks};
 pub use snapshot::{
     Blame, CallSite, CrateSnapshot, Distribution, Frame, InFlight, InFlightState, InFlightTotals,
-    InstanceSnapshot, Location, LockSnapshot, ModeSnapshot, OperationLock, OperationSnapshot,
+    InstanceSnapshot, Load, Location, LockSnapshot, ModeSnapshot, OperationLock, OperationSnapshot,
     SleepSnapshot, Snapshot, StackRole, StackSnapshot,
 };
 pub use statistic::Statistic;

@@ -8,6 +8,7 @@ mod case;
 mod holding;
 mod instances;
 mod kind;
+mod predicted;
 mod thresholds;
 mod waiting;
 
@@ -139,6 +140,7 @@ impl Snapshot {
     /// | an `RwLock` that nobody writes | ≥ 1000 reads, no attempt to write or upgrade | low; medium from 100,000 |
     /// | an `RwLock` that is never read concurrently, since one thread makes all acquisitions | ≥ 1000 reads, no bounces | low; medium from 100,000 |
     /// | upgradable locks that nobody upgrades | ≥ 100 of them, writes ≤ 1 % as many | medium, high where they wait for each other; low where there are writes |
+    /// | what would come of a change: shorter holds, shards, lines that share | [`what_if::worst`](crate::what_if::worst) | medium |
     ///
     /// The shares of time are of [`elapsed`](Self::elapsed), also where recording was off
     /// meanwhile. Where not [every hold is timed](crate::HoldTiming), what rests on holds is an
@@ -151,7 +153,8 @@ impl Snapshot {
     /// }
     /// ```
     ///
-    /// Costs about 2 µs for each lock class in use and 4 µs more for each advice on it; takes no lock.
+    /// Costs about 2 µs for each lock class in use and 4 µs more for each advice on it; some milliseconds for each of the three
+    /// locks that are waited for longest, if they are waited for much. Takes no lock.
     #[must_use = "the advice is returned"]
     pub fn advice(&self) -> Vec<Advice> {
         advise(self, |_| None)
@@ -185,6 +188,7 @@ fn advise<'a>(
         .iter()
         .flat_map(|case| RULES.iter().filter_map(move |rule| rule(case)))
         .collect();
+    advice.extend(predicted::predicted(snapshot, &cases));
     // Stable: by time blocked where equally sure.
     advice.sort_by_key(|advice| Reverse(advice.confidence));
     advice

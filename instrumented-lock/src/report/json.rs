@@ -3,7 +3,7 @@
 
 use crate::snapshot::{
     Blame, CallSite, Distribution, Finding, Frame, InFlight, InFlightState, InFlightTotals,
-    InstanceSnapshot, Location, LockSnapshot, ModeSnapshot, OperationLock, OperationSnapshot,
+    InstanceSnapshot, Load, Location, LockSnapshot, ModeSnapshot, OperationLock, OperationSnapshot,
     Order, OrderEdge, OrderEnd, SleepSnapshot, Snapshot, StackSnapshot,
 };
 use std::fmt::{Display, Write as _};
@@ -119,6 +119,9 @@ impl Fields for Snapshot {
         }
         if self.stacks_dropped() > 0 {
             object.plain("stacks_dropped", self.stacks_dropped());
+        }
+        if self.load() != Load::default() {
+            object.object("load", &self.load());
         }
     }
 }
@@ -301,6 +304,14 @@ impl Fields for InstanceSnapshot {
         object.plain("blocked_ns", self.blocked_ns);
         object.plain("blocked_max_ns", self.blocked_max_ns);
         object.plain("blame_ns", self.blame_ns);
+    }
+}
+
+impl Fields for Load {
+    fn write(&self, object: &mut Object<'_>) {
+        object.plain("threads_ns", self.threads_ns);
+        object.plain("processor_ns", self.processor_ns);
+        object.plain("processors", self.processors);
     }
 }
 

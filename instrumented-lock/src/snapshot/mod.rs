@@ -10,6 +10,7 @@ mod crates;
 mod distribution;
 mod in_flight;
 mod instance;
+mod load;
 mod location;
 mod lock;
 mod operation;
@@ -23,6 +24,7 @@ pub use distribution::Distribution;
 pub use in_flight::{InFlight, InFlightState, InFlightTotals};
 pub use instance::InstanceSnapshot;
 pub(crate) use instance::sorted as sorted_instances;
+pub use load::Load;
 pub use location::Location;
 pub(crate) use location::THROUGH_POINTER;
 pub use lock::{LockSnapshot, ModeSnapshot, SleepSnapshot};
@@ -147,7 +149,8 @@ use std::time::Duration;
 ///       "blame_ns": 0
 ///     }]
 ///   }],
-///   "stacks_dropped": 3                not written where it is 0
+///   "stacks_dropped": 3,               not written where it is 0
+///   "load": {"threads_ns": 16014000000, "processor_ns": 3904159663, "processors": 2}
 /// }
 /// ```
 ///
@@ -180,6 +183,8 @@ pub struct Snapshot {
     operations: Vec<OperationSnapshot>,
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
     stacks_dropped: u64,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
+    load: Load,
 }
 
 impl Snapshot {
@@ -204,6 +209,7 @@ impl Snapshot {
             order,
             operations: Vec::new(),
             stacks_dropped: 0,
+            load: Load::default(),
         }
     }
 
@@ -219,6 +225,10 @@ impl Snapshot {
             stacks_dropped,
             ..self
         }
+    }
+
+    pub(crate) fn with_load(self, load: Load) -> Self {
+        Snapshot { load, ..self }
     }
 
     /// The time since locks were first used; for an interval its length, from before the first snapshot
@@ -294,6 +304,11 @@ impl Snapshot {
             .find(|operation| operation.name() == name)
     }
 
+    /// How many threads used locks, and how busy the processors were.
+    pub fn load(&self) -> Load {
+        self.load
+    }
+
     /// How many [stacks](LockSnapshot::stacks) were captured and not kept, because 1,024 others were, or nearly so
     /// many.
     pub fn stacks_dropped(&self) -> u64 {
@@ -325,6 +340,7 @@ impl Snapshot {
             order: self.order.since(&earlier.order),
             operations: operation::since(&self.operations, &earlier.operations),
             stacks_dropped: self.stacks_dropped.saturating_sub(earlier.stacks_dropped),
+            load: self.load.since(earlier.load),
             ..self.clone()
         }
     }
@@ -367,6 +383,7 @@ impl Snapshot {
             order: self.order.merge(&other.order),
             operations: operation::merge(&self.operations, &other.operations),
             stacks_dropped: self.stacks_dropped.saturating_add(other.stacks_dropped),
+            load: self.load.merge(other.load),
         }
     }
 
@@ -392,6 +409,7 @@ impl Snapshot {
             order: both.order,
             operations: both.operations,
             stacks_dropped: both.stacks_dropped,
+            load: both.load,
         }
     }
 

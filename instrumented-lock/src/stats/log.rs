@@ -113,9 +113,8 @@ const ALL: u64 = !0 >> (64 - PAGE_RECORDS);
 #[repr(C, align(2048))]
 pub(crate) struct Page {
     window: Window,
-    /// Where the window begins, and one bit for each record outside of it that is published. Written by
-    /// the owner, between two steps of `epoch`.
-    first: AtomicU32,
+    /// One bit for each record outside of the window that is published. Written by the owner, between two steps of
+    /// `epoch`, as is where the window begins.
     outside: AtomicU64,
     /// Odd while the owner opens a window.
     epoch: AtomicU32,
@@ -138,6 +137,8 @@ pub(crate) struct Window {
     pub(super) limit: AtomicPtr<Record>,
     /// The number of the first one, among all records of the process. Owner only.
     pub(super) next_number: AtomicU32,
+    /// The place of its first one.
+    pub(super) first: AtomicU32,
 }
 
 impl Window {
@@ -198,8 +199,8 @@ impl Page {
                 next: AtomicPtr::new(ptr::null_mut()),
                 limit: AtomicPtr::new(ptr::null_mut()),
                 next_number: AtomicU32::new(0),
+                first: AtomicU32::new(0),
             },
-            first: AtomicU32::new(0),
             outside: AtomicU64::new(0),
             epoch: AtomicU32::new(0),
             lock: AtomicU32::new(0),
@@ -329,7 +330,7 @@ impl Page {
             // Acquire: everything before the last step to an even number is seen below.
             let epoch = self.epoch.load(Ordering::Acquire);
             let outside = self.outside.load(Ordering::Relaxed);
-            let first = self.first.load(Ordering::Relaxed);
+            let first = self.window.first.load(Ordering::Relaxed);
             let consumed = self.consumed.load(Ordering::Relaxed);
             // Acquire: pairs with `Window::publish`.
             let next = self.index_of(self.window.next.load(Ordering::Acquire));
@@ -454,7 +455,7 @@ impl Locked<'_> {
         // Who sees any store below also sees the odd number: its fence pairs with this one.
         fence(Ordering::Release);
         page.outside.store(in_flight, Ordering::Relaxed);
-        page.first.store(first, Ordering::Relaxed);
+        page.window.first.store(first, Ordering::Relaxed);
         page.consumed.store(0, Ordering::Relaxed);
         page.window.next.store(at(first), Ordering::Relaxed);
         page.window.limit.store(at(end), Ordering::Relaxed);

@@ -27,6 +27,10 @@ pub(crate) struct PageOwner {
     ended: AtomicU64,
     /// Of a page that has been borrowed and put back: the one that was put back before, as a number from 1.
     next_put_back: AtomicU32,
+    /// For how long owners have used locks, each from when it got the page to its last hold; and until when this owner
+    /// has: both in [`COARSE`] ticks, modulo 2^32.
+    used_for: AtomicU32,
+    used_until: AtomicU32,
     /// Whether it stands [beside the page](super::scopes) which operations its records belong to.
     has_scopes: AtomicBool,
 }
@@ -34,6 +38,14 @@ pub(crate) struct PageOwner {
 /// How long a reader that has just said in its lock that it had it need not say so again, in ticks:
 /// some microseconds, longer where the counter is slow.
 const HERD: u64 = 8192;
+
+/// Ticks that are one where the page has no room for more: some milliseconds. 2^32 of them are two months and more.
+const COARSE: u64 = 1 << 22;
+
+#[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
+fn coarse(stamp: u64) -> u32 {
+    (stamp / COARSE) as u32
+}
 
 impl PageOwner {
     /// Whether a reader that finds at `at` that another thread had the lock before has found so a
@@ -101,6 +113,36 @@ impl PageOwner {
         brief::lock(&self.name).clone()
     }
 
+    // Relaxed, all three: for who has the page locked, or gets along with what was so a moment ago.
+
+    /// The owner has waited for a lock or held one until `end`.
+    pub(super) fn has_used(&self, end: u64) {
+        let end = coarse(end);
+        let until = self.used_until.load(Ordering::Relaxed);
+        // It may have got the page before it was known where stamps come from.
+        let more = if until == 0 {
+            0
+        } else {
+            end.wrapping_sub(until)
+        };
+        // What its predecessor has left is older than it.
+        if more < u32::MAX / 2 {
+            let used_for = self.used_for.load(Ordering::Relaxed).wrapping_add(more);
+            self.used_for.store(used_for, Ordering::Relaxed);
+            self.used_until.store(end, Ordering::Relaxed);
+        }
+    }
+
+    /// The page gets another owner.
+    pub(super) fn starts_anew(&self, at: u64) {
+        self.used_until.store(coarse(at), Ordering::Relaxed);
+    }
+
+    /// For how many ticks its owners have used locks, to [`COARSE`] ticks.
+    pub(super) fn used_for(&self) -> u64 {
+        u64::from(self.used_for.load(Ordering::Relaxed)) * COARSE
+    }
+
     /// Whether the thread has ended that had this record published.
     pub(crate) fn has_ended(&self, record: u32) -> bool {
         self.ended.load(Ordering::Relaxed) >> record & 1 == 1
@@ -115,6 +157,8 @@ impl PageOwner {
             name: Mutex::new(None),
             ended: AtomicU64::new(0),
             next_put_back: AtomicU32::new(0),
+            used_for: AtomicU32::new(0),
+            used_until: AtomicU32::new(0),
             has_scopes: AtomicBool::new(false),
         }
     }

@@ -11,9 +11,10 @@
 use super::apportion;
 use super::fold;
 use super::held::HeldLocks;
-use super::log::{Locked, Page, Record, Window};
+use super::log::{Bits, Locked, Page, Record, Window};
 use super::operations;
-use super::owner::{PAGE_NUMBERS, PageOwner};
+use super::owner::{PAGE_NUMBERS, PAGE_RECORDS, PageOwner};
+use super::record::{Kind, UNTIMED_END, kind_of};
 use super::sampling::{self, Sampling};
 use super::scope::Scope;
 use super::scopes::{self, Scopes};
@@ -149,6 +150,7 @@ static EMPTY: Window = Window {
     next: AtomicPtr::new(ptr::null_mut()),
     limit: AtomicPtr::new(ptr::null_mut()),
     next_number: AtomicU32::new(0),
+    first: AtomicU32::new(0),
 };
 
 /// What stands for the hold of one who only looks at a lock. Nobody reads it.
@@ -578,11 +580,32 @@ impl Drop for Lease {
 /// The owner has done with the page.
 fn give_up(page: &'static Page) {
     let locked = page.lock();
+    note_use(&locked);
     fold_and_open(&locked, Scope::NONE);
     apportion::hand_on_all(&locked);
     disown(page);
     drop(locked);
     brief::lock(&LOGS).unowned.push_back(page);
+}
+
+/// Notes until when the owner of a page has used locks: to the end of the last wait or hold that is still to be read
+/// there, or until now, where it waits.
+fn note_use(locked: &Locked<'_>) {
+    let page = locked.page;
+    let is_use = |record: &&Record| {
+        matches!(
+            kind_of(record.what()),
+            Kind::Hold | Kind::Waited | Kind::TimedOut
+        )
+    };
+    let records = Bits(u64::MAX >> (64 - PAGE_RECORDS)).map(|index| page.record(index));
+    let ends = records.filter(is_use).filter_map(Record::end);
+    let last = ends.filter(|&end| end != UNTIMED_END).max();
+    let waits = page.in_flight().0.is_some();
+    let until = if waits { clock::now_if_settled() } else { last };
+    if let Some(until) = until {
+        page.owner.has_used(until);
+    }
 }
 
 /// Pages that have been borrowed and put back, one behind the other: the number of the first, from 1.
@@ -678,6 +701,7 @@ fn enrol(name: Option<&str>) -> &'static Page {
         page
     });
     page.owner.set_name(name.map(Arc::from));
+    page.owner.starts_anew(clock::now_if_settled().unwrap_or(0));
     if let Some(scopes) = scopes::beside(page) {
         scopes.mark(page, Scope::NONE);
     }
@@ -710,6 +734,7 @@ pub(crate) fn read() -> Reading {
     for page in &pages {
         let locked = page.lock();
         fold::fold(&locked);
+        note_use(&locked);
         if scopes::are_used() {
             apportion::hand_on_all(&locked);
         }
@@ -722,6 +747,12 @@ pub(crate) fn read() -> Reading {
 }
 
 impl Reading {
+    /// For how many ticks threads have used locks, each from its first hold to its last one, all together.
+    pub(crate) fn used_for(&self) -> u64 {
+        let of_pages = self.pages.iter().map(|page| page.owner.used_for());
+        of_pages.fold(0, u64::saturating_add)
+    }
+
     /// How often each operation was opened, and what they have had by now.
     pub(crate) fn operations(&self) -> (Vec<u64>, Vec<Row>) {
         if !scopes::are_used() {
