@@ -5,6 +5,7 @@
 //! sees a wait without whom it is blamed on.
 
 use super::apportion::{self, Ended, Holds};
+use super::events;
 use super::figures::{ClassStats, Figures, NoRoom};
 use super::instances::{Instance, WaitedFor};
 use super::log::{Bits, Locked, Page, Record, below};
@@ -26,6 +27,9 @@ pub(super) fn fold(page: &Locked<'_>) {
     let mut left = sorted.sort(page.page, page.unconsumed());
     if scopes::are_used() && left != 0 {
         sorted.apportion(page, left);
+    }
+    if events::are_taken() {
+        events::take(page.page, left);
     }
     // By processor, so that the stripe's cache lines mostly stay with it.
     let mut home = processor::current().unwrap_or_else(|| page.page.owner.home());
