@@ -1,25 +1,23 @@
 //! What a [timeline](crate::timeline) takes from the logs while they are folded: waits and holds, each with
-//! its stamps.
-//!
-//! Nothing is recorded for it: as long as somebody records, a fold copies what it adds up anyway. All memory is
-//! there before the first event, so a fold neither allocates nor waits here. Waits and holds have a [`Room`]
-//! each. As long as there is a free place an event takes the next one; after that it has to be worth more than
-//! the [bar](Room::bar) and than what stands in the place that it draws. An event is worth what it lasted,
-//! divided by a random number: so each is kept with a chance that is in proportion to how long it was, those
-//! beyond the bar nearly for certain, and what is kept is spread evenly over the time.
+//! its stamps. Nothing is recorded for it: as long as somebody records, a fold copies what it adds up anyway, as far
+//! as there is [room](Room).
 
+use super::apportion::{Ended, Holds};
+use super::kept::{Choice, FOR_CERTAIN, Room, scrambled};
 use super::log::{Bits, Page, Record, below};
-use super::owner::PAGE_RECORDS;
 use super::record::{
     Kind, UNTIMED_START, activity_of, class_of, holder_word, kind_of, without_operation,
 };
 use super::tasks;
 use crate::brief;
+use crate::clock::Scale;
 use crate::mode::Activity;
 use parking_lot::Mutex;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+pub(crate) use super::kept::Taken;
 
 /// Holds that are kept, and waits: 8 MiB and 4 MiB. As a trace some 40 MB, which a viewer opens within some
 /// seconds.
@@ -36,8 +34,8 @@ static TAKEN_BY: AtomicPtr<Events> = AtomicPtr::new(ptr::null_mut());
 /// Whether events are taken.
 #[inline(always)]
 pub(super) fn are_taken() -> bool {
-    // Relaxed: whoever folds later, which is what matters, has locked a page meanwhile that who began to
-    // record had locked after it did; and who uses it loads it again.
+    // Relaxed: who then uses it loads it again. It is seen soon that somebody records, and by whoever locks a page
+    // after `turn_off` that nobody does.
     !TAKEN_BY.load(Ordering::Relaxed).is_null()
 }
 
@@ -45,8 +43,8 @@ pub(super) fn are_taken() -> bool {
 fn current() -> Option<&'static Events> {
     // Acquire: pairs with the release in `begin`.
     let events = TAKEN_BY.load(Ordering::Acquire);
-    // SAFETY: null, or made by `begin` and not freed before every page has been locked since it was taken from
-    // here; the caller has one locked.
+    // SAFETY: null, or made by `begin`, and freed only when every page has been locked since nobody finds it here
+    // any more; the caller has one locked.
     unsafe { events.as_ref() }
 }
 
@@ -62,61 +60,6 @@ struct Events {
     names: Mutex<Vec<(u32, Arc<str>)>>,
 }
 
-/// Places for events.
-struct Room {
-    places: Box<[Place]>,
-    /// How many there were.
-    seen: AtomicU64,
-    /// How many of them were worth more than the bar at that moment.
-    tried: AtomicU64,
-    /// What an event has to be worth; 0 as long as there are free places. Twice as much whenever there has been
-    /// one more try for each place. Relaxed, as both above: they are counts.
-    bar: AtomicU64,
-}
-
-/// The first bar, in ticks: holds that are shorter than this are hardly told from none. Those that follow are
-/// doubled.
-const LOWEST_BAR: u64 = 32;
-
-/// Room for one event; a line of the processor's cache.
-#[repr(C, align(64))]
-struct Place {
-    /// [`FREE`], [`BUSY`] or [`FULL`].
-    state: AtomicU32,
-    thread: AtomicU32,
-    task: AtomicU32,
-    holders: AtomicU32,
-    what: AtomicUsize,
-    site: AtomicUsize,
-    start: AtomicU64,
-    end: AtomicU64,
-    holder: AtomicUsize,
-    worth: AtomicU64,
-}
-
-const FREE: u32 = 0;
-const BUSY: u32 = 1;
-const FULL: u32 = 2;
-
-/// One thing that has happened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Taken {
-    /// The words of its record.
-    pub(crate) what: usize,
-    pub(crate) site: usize,
-    pub(crate) start: u64,
-    /// 0 for what goes on.
-    pub(crate) end: u64,
-    /// The number of the thread; 0 for one that has ended before.
-    pub(crate) thread: u32,
-    /// The number of the task, if one began the hold: of interest for locks of tasks only. The low half.
-    pub(crate) task: u32,
-    /// Of a wait, the word of the holder that it is blamed on most; 0 for none.
-    pub(crate) holder: usize,
-    /// Of a wait, [a bit](bit_of) for each holder that it is blamed on; of a hold, its own.
-    pub(crate) holders: u32,
-}
-
 /// All that has been taken.
 pub(crate) struct AllTaken {
     pub(crate) holds: Vec<Taken>,
@@ -125,7 +68,7 @@ pub(crate) struct AllTaken {
     pub(crate) holds_seen: u64,
     pub(crate) waits_seen: u64,
     pub(crate) untimed: u64,
-    /// Holds of as many ticks were kept, all but those that chance had no place for; 0 where all were.
+    /// Nearly all holds of as many nanoseconds were kept; 0 where all were.
     pub(crate) bar: u64,
     /// The names of threads that have ended.
     pub(crate) names: Vec<(u32, Arc<str>)>,
@@ -198,13 +141,15 @@ impl Taking {
     pub(crate) unsafe fn end(self) -> AllTaken {
         // SAFETY: `begin` made it of a box, and nobody has it any more, as the caller says.
         let events = *unsafe { Box::from_raw(self.events) };
+        let (holds_seen, bar, holds) = events.holds.kept();
+        let (waits_seen, _, waits) = events.waits.kept();
         AllTaken {
-            holds_seen: events.holds.seen.load(Ordering::Relaxed),
-            waits_seen: events.waits.seen.load(Ordering::Relaxed),
+            holds,
+            waits,
+            holds_seen,
+            waits_seen,
             untimed: events.untimed.load(Ordering::Relaxed),
-            bar: events.holds.bar.load(Ordering::Relaxed),
-            holds: events.holds.kept(),
-            waits: events.waits.kept(),
+            bar,
             names: events.names.into_inner(),
         }
     }
@@ -235,58 +180,154 @@ pub(super) fn note_name(page: &Page) {
     drop(name);
 }
 
-/// Takes those of the records that have `ended`, none of which is consumed. For who has the page locked.
+/// Takes what has ended of the page. For who has it locked; nothing of it is consumed.
 #[cold]
 #[inline(never)]
-pub(super) fn take(page: &Page, ended: u64) {
+pub(super) fn take<I: Iterator<Item = Holds> + Clone>(
+    page: &Page,
+    ended: &Ended<'_, I>,
+    scale: Scale,
+) {
     let Some(events) = current() else {
         return;
     };
-    let bars = [&events.holds, &events.waits].map(|room| room.bar.load(Ordering::Relaxed));
-    let (mut holds, mut waits) = (0, 0);
-    let (mut holds_seen, mut waits_seen, mut untimed) = (0, 0, 0);
-    for index in Bits(ended) {
-        let record = page.record(index);
-        let what = record.what();
-        let kind = kind_of(what);
-        if !matches!(kind, Kind::Hold | Kind::Waited | Kind::TimedOut) {
-            continue;
+    let first = page.record(ended.all.trailing_zeros()).start();
+    let mut taking = Passing::new(events, scrambled(first));
+    for holds in ended.holds.clone() {
+        taking.add_all(page, &holds, |index| ended.durations[index as usize].into());
+    }
+    let ns = |index: u32| {
+        if ended.others >> index & 1 == 0 {
+            return ended.durations[index as usize].into();
         }
-        let (start, end) = (record.start(), record.end().unwrap_or(0));
-        if start == UNTIMED_START {
-            untimed += u64::from(is_hold(what));
-        } else if end < events.since {
-        } else if is_hold(what) {
-            holds_seen += 1;
-            let is_kept = bars[0] == 0 || worth_of_hold(page, index, ended) >= bars[0];
-            holds |= u64::from(is_kept) << index;
-        } else {
-            waits_seen += 1;
-            let is_kept = bars[1] == 0 || worth(page, record) >= bars[1];
-            waits |= u64::from(is_kept) << index;
+        let record = page.record(index);
+        let end = record.end().unwrap_or(0);
+        scale.nanoseconds(end.saturating_sub(record.start()))
+    };
+    for index in Bits(ended.others) {
+        taking.add_one(page, index, ended.all, ns);
+    }
+    taking.take(page, ended.all, ns);
+}
+
+/// The events of a page, while it is found out which of them pass. Masks have a bit for each record.
+struct Passing {
+    events: &'static Events,
+    of_holds: Choice,
+    of_waits: Choice,
+    holds: u64,
+    waits: u64,
+    /// Holds that were waited for.
+    waited_for: u64,
+    holds_seen: u64,
+    waits_seen: u64,
+    untimed: u64,
+}
+
+impl Passing {
+    fn new(events: &'static Events, random: u64) -> Self {
+        Passing {
+            events,
+            of_holds: Choice::new(&events.holds, random),
+            of_waits: Choice::new(&events.waits, random),
+            holds: 0,
+            waits: 0,
+            waited_for: 0,
+            holds_seen: 0,
+            waits_seen: 0,
+            untimed: 0,
         }
     }
-    if untimed > 0 {
-        events.untimed.fetch_add(untimed, Ordering::Relaxed);
+
+    /// Adds holds that differ in their stamps only.
+    fn add_all(&mut self, page: &Page, holds: &Holds, ns: impl Fn(u32) -> u64) {
+        if kind_of(holds.what) != Kind::Hold {
+            return;
+        }
+        if !is_hold(holds.what) {
+            Bits(holds.timed).for_each(|index| self.add_wait(index, ns(index)));
+            return;
+        }
+        self.untimed += u64::from(holds.untimed.count_ones());
+        if self.of_holds.bar == 0 {
+            let is_new = |index: &u32| page.record(*index).end() >= Some(self.events.since);
+            let new = Bits(holds.timed).filter(is_new);
+            let new = new.fold(0, |new, index| new | 1 << index);
+            self.holds |= new;
+            self.holds_seen += u64::from(new.count_ones());
+            return;
+        }
+        self.holds_seen += u64::from(holds.timed.count_ones());
+        for index in Bits(holds.timed) {
+            self.holds |= u64::from(self.of_holds.passes(ns(index))) << index;
+        }
     }
-    events.holds.take(holds_seen, holds, |index| {
+
+    fn add_wait(&mut self, index: u32, ns: u64) {
+        self.waits_seen += 1;
+        self.waits |= u64::from(self.of_waits.passes(ns)) << index;
+    }
+
+    /// Adds a record of any kind.
+    fn add_one(&mut self, page: &Page, index: u32, ended: u64, ns: impl Fn(u32) -> u64) {
         let record = page.record(index);
-        let (worth, holder) = (worth_of_hold(page, index, ended), holder_of_hold(record));
-        let task = task_of(page, index);
-        (worth, taken(page, index, task, (0, bit_of(holder))))
-    });
-    events.waits.take(waits_seen, waits, |index| {
-        let task = match index.checked_sub(1) {
-            // The hold that it led to is in the record before.
-            Some(hold) if kind_of(page.record(index).what()) == Kind::Waited => task_of(page, hold),
-            _ => 0,
-        };
-        let worth = worth(page, page.record(index));
-        (
-            worth,
-            taken(page, index, task, blamed_on(page, index, ended)),
-        )
-    });
+        let (what, kind) = (record.what(), kind_of(record.what()));
+        if record.start() == UNTIMED_START {
+            self.untimed += u64::from(is_hold(what));
+            return;
+        }
+        let end = record.end().unwrap_or(0);
+        if end < self.events.since {
+            return;
+        }
+        match kind {
+            Kind::Hold if is_hold(what) => {
+                self.holds_seen += 1;
+                self.holds |= u64::from(self.of_holds.passes(ns(index))) << index;
+            }
+            Kind::Hold | Kind::TimedOut => self.add_wait(index, ns(index)),
+            Kind::Waited => {
+                self.add_wait(index, ns(index));
+                // The hold that it led to is in the record before, if that has ended.
+                let hold = ended & below(index) & !below(index.saturating_sub(1));
+                let begins_there = |hold: &u32| page.record(*hold).start() == end;
+                for hold in Bits(hold).filter(begins_there) {
+                    self.waited_for |= 1 << hold;
+                    self.holds |= 1 << hold;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes what passes.
+    fn take(&self, page: &Page, ended: u64, ns: impl Fn(u32) -> u64) {
+        let events = self.events;
+        if self.untimed > 0 {
+            events.untimed.fetch_add(self.untimed, Ordering::Relaxed);
+        }
+        let bar = self.of_holds.bar;
+        events
+            .holds
+            .take(bar, self.holds_seen, self.holds, |index| {
+                let is_certain = self.waited_for >> index & 1 == 1;
+                let ns = if is_certain { FOR_CERTAIN } else { ns(index) };
+                let holder = bit_of(holder_of_hold(page.record(index)));
+                (ns, taken(page, index, task_of(page, index), (0, holder)))
+            });
+        let bar = self.of_waits.bar;
+        events
+            .waits
+            .take(bar, self.waits_seen, self.waits, |index| {
+                let is_waited = kind_of(page.record(index).what()) == Kind::Waited;
+                let hold = index.checked_sub(1).filter(|_| is_waited);
+                let task = hold.map_or(0, |hold| task_of(page, hold));
+                (
+                    ns(index),
+                    taken(page, index, task, blamed_on(page, index, ended)),
+                )
+            });
+    }
 }
 
 /// Whether it is a hold of a lock; a thread that sleeps in a condition variable is shown as a wait.
@@ -359,158 +400,4 @@ fn blamed_on(page: &Page, index: u32, ended: u64) -> (usize, u32) {
         }
     }
     (holder, holders)
-}
-
-/// What the event in this record is worth: how many ticks it lasted, divided by a random number between 0 and 1.
-fn worth(page: &Page, record: &Record) -> u64 {
-    /// A random number has so many bits.
-    const BITS: u32 = 16;
-    let ticks = record.end().unwrap_or(0).saturating_sub(record.start());
-    // What lasts longer is worth enough; and one more, so that what lasted no tick has a chance.
-    let ticks = ticks.min(1 << (63 - BITS)) + 1;
-    let random = scrambled(record.start() ^ u64::from(page.owner.thread()) << 48) >> (64 - BITS);
-    (ticks << BITS) / (random + 1)
-}
-
-/// Of a hold. One that was waited for is worth as much as can be, if that is known: where the wait is still in
-/// the page, in the record behind it.
-fn worth_of_hold(page: &Page, index: u32, ended: u64) -> u64 {
-    let record = page.record(index);
-    let next = index + 1;
-    if (next as usize) < PAGE_RECORDS && ended >> next & 1 == 1 {
-        let wait = page.record(next);
-        if kind_of(wait.what()) == Kind::Waited && wait.end() == Some(record.start()) {
-            return u64::MAX;
-        }
-    }
-    worth(page, record)
-}
-
-/// The bits of a number mixed up; the upper ones best. Multiplied by the odd number next to 2^64 / φ, once its own
-/// upper bits have been brought down.
-fn scrambled(n: u64) -> u64 {
-    (n ^ n >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-impl Room {
-    fn new(places: usize) -> Self {
-        Room {
-            places: (0..places).map(|_| Place::new()).collect(),
-            seen: AtomicU64::new(0),
-            tried: AtomicU64::new(0),
-            bar: AtomicU64::new(0),
-        }
-    }
-
-    /// Takes those events whose bits are set, of so many that have been seen.
-    fn take(&self, seen: u64, events: u64, event: impl Fn(u32) -> (u64, Taken)) {
-        if seen == 0 {
-            return;
-        }
-        self.seen.fetch_add(seen, Ordering::Relaxed);
-        let tries = u64::from(events.count_ones());
-        if tries == 0 {
-            return;
-        }
-        let first = self.tried.fetch_add(tries, Ordering::Relaxed);
-        let places = self.places.len() as u64;
-        if first / places < (first + tries) / places {
-            let bar = self.bar.load(Ordering::Relaxed);
-            let next = bar.saturating_mul(2).max(LOWEST_BAR);
-            self.bar.store(next, Ordering::Relaxed);
-        }
-        for (index, nth) in Bits(events).zip(first..) {
-            let (worth, event) = event(index);
-            self.put(nth, worth, &event);
-        }
-    }
-
-    /// Puts the event, which is the `nth` that is tried, into its place.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "less than there are places"
-    )]
-    fn put(&self, nth: u64, worth: u64, event: &Taken) {
-        let places = self.places.len() as u64;
-        if nth < places {
-            // Nobody else writes it before it is full.
-            self.places[nth as usize].fill(worth, event);
-            return;
-        }
-        // Multiples of φ, which fall evenly between 0 and 1: no place is drawn again before nearly all were.
-        let drawn = u128::from(nth.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let place = &self.places[((drawn * u128::from(places)) >> 64) as usize];
-        let is_mine = place.state.compare_exchange(
-            FULL,
-            BUSY,
-            // Acquire: pairs with the release in `fill`.
-            Ordering::Acquire,
-            Ordering::Relaxed,
-        );
-        // Who has it is writing, and one of the two events would be gone anyway.
-        if is_mine.is_err() {
-            return;
-        }
-        if place.worth.load(Ordering::Relaxed) < worth {
-            place.fill(worth, event);
-        } else {
-            place.state.store(FULL, Ordering::Release);
-        }
-    }
-
-    /// What is kept. By who is alone with it.
-    fn kept(&self) -> Vec<Taken> {
-        let bar = self.bar.load(Ordering::Relaxed);
-        let full = self.places.iter().filter(|place| {
-            place.state.load(Ordering::Acquire) == FULL
-                // What is left from the time when less was asked for would be shown too often.
-                && place.worth.load(Ordering::Relaxed) >= bar
-        });
-        full.map(Place::taken).collect()
-    }
-}
-
-// All but `state` are written by one at a time, and read by who comes after: Relaxed.
-impl Place {
-    fn new() -> Self {
-        Place {
-            state: AtomicU32::new(FREE),
-            thread: AtomicU32::new(0),
-            task: AtomicU32::new(0),
-            holders: AtomicU32::new(0),
-            what: AtomicUsize::new(0),
-            site: AtomicUsize::new(0),
-            start: AtomicU64::new(0),
-            end: AtomicU64::new(0),
-            holder: AtomicUsize::new(0),
-            worth: AtomicU64::new(0),
-        }
-    }
-
-    fn fill(&self, worth: u64, event: &Taken) {
-        self.thread.store(event.thread, Ordering::Relaxed);
-        self.task.store(event.task, Ordering::Relaxed);
-        self.holders.store(event.holders, Ordering::Relaxed);
-        self.what.store(event.what, Ordering::Relaxed);
-        self.site.store(event.site, Ordering::Relaxed);
-        self.start.store(event.start, Ordering::Relaxed);
-        self.end.store(event.end, Ordering::Relaxed);
-        self.holder.store(event.holder, Ordering::Relaxed);
-        self.worth.store(worth, Ordering::Relaxed);
-        // Release: who finds it full finds what is in it.
-        self.state.store(FULL, Ordering::Release);
-    }
-
-    fn taken(&self) -> Taken {
-        Taken {
-            what: self.what.load(Ordering::Relaxed),
-            site: self.site.load(Ordering::Relaxed),
-            start: self.start.load(Ordering::Relaxed),
-            end: self.end.load(Ordering::Relaxed),
-            thread: self.thread.load(Ordering::Relaxed),
-            task: self.task.load(Ordering::Relaxed),
-            holder: self.holder.load(Ordering::Relaxed),
-            holders: self.holders.load(Ordering::Relaxed),
-        }
-    }
 }

@@ -28,8 +28,8 @@ pub(super) fn fold(page: &Locked<'_>) {
     if scopes::are_used() && left != 0 {
         sorted.apportion(page, left);
     }
-    if events::are_taken() {
-        events::take(page.page, left);
+    if events::are_taken() && left != 0 {
+        sorted.show(page, left);
     }
     // By processor, so that the stripe's cache lines mostly stay with it.
     let mut home = processor::current().unwrap_or_else(|| page.page.owner.home());
@@ -156,18 +156,27 @@ impl Sorted {
     /// Adds what has `ended` to what scopes have had.
     #[cold]
     fn apportion(&self, page: &Locked<'_>, ended: u64) {
+        apportion::apportion(page, &self.ended(ended));
+    }
+
+    /// Gives a timeline what has `ended`.
+    #[cold]
+    fn show(&self, page: &Locked<'_>, ended: u64) {
+        events::take(page.page, &self.ended(ended), self.scale);
+    }
+
+    fn ended(&self, all: u64) -> Ended<'_, impl Iterator<Item = Holds> + Clone> {
         let holds = self.rows[..self.count].iter().map(|row| Holds {
             what: row.what,
             timed: row.timed,
             untimed: row.untimed,
         });
-        let ended = Ended {
-            all: ended,
+        Ended {
+            all,
             holds,
             durations: &self.durations,
             others: self.others,
-        };
-        apportion::apportion(page, &ended);
+        }
     }
 
     /// Takes the holds at the start of `run` that are of one row, and returns them.

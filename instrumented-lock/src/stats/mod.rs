@@ -15,6 +15,7 @@ mod figures;
 mod fold;
 mod held;
 mod instances;
+mod kept;
 mod lines;
 mod log;
 mod operations;

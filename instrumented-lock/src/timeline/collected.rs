@@ -125,33 +125,31 @@ impl Collecting {
             untimed: all.untimed,
             left_out: all.holds_seen - all.holds.len() as u64,
             dropped: all.waits_seen - all.waits.len() as u64,
-            bar: self.scale.nanoseconds(all.bar),
+            bar: all.bar,
         };
         let mut made = Vec::with_capacity(all.holds.len() + all.waits.len());
-        for taken in &all.holds {
-            let slice = self.made(taken);
-            // What has ended after the end is not counted.
-            counts.holds -= u64::from(!slice.slice.is_over);
-            made.push(slice);
+        for (taken, count) in [
+            (&all.holds, &mut counts.holds),
+            (&all.waits, &mut counts.waits),
+        ] {
+            for taken in taken {
+                let is_over = taken.end <= self.until;
+                // What has ended after the end goes on, and is not counted.
+                *count -= u64::from(!is_over);
+                made.extend(self.made(taken));
+            }
         }
-        for taken in &all.waits {
-            let slice = self.made(taken);
-            counts.waits -= u64::from(!slice.slice.is_over);
-            made.push(slice);
+        for (going_on, count) in [
+            (&going_on.holds, &mut counts.holds),
+            (&going_on.waits, &mut counts.waits),
+        ] {
+            for taken in going_on {
+                let slice = self.made(taken);
+                let is_over = slice.as_ref().is_some_and(|made| made.slice.is_over);
+                *count += u64::from(is_over);
+                made.extend(slice);
+            }
         }
-        let not_taken = going_on.holds.iter().map(|taken| (taken, true));
-        let not_taken = not_taken.chain(going_on.waits.iter().map(|taken| (taken, false)));
-        for (taken, is_hold) in not_taken {
-            let slice = self.made(taken);
-            let is_over = u64::from(slice.slice.is_over);
-            *(if is_hold {
-                &mut counts.holds
-            } else {
-                &mut counts.waits
-            }) += is_over;
-            made.push(slice);
-        }
-        made.retain(|made| made.slice.start < made.slice.end || made.slice.is_over);
         made.sort_by_key(|made| (made.slice.start, Reverse(made.slice.end), made.slice.kind));
         find_releases(&mut made);
         for (number, name) in all.names.into_iter().chain(going_on.names) {
@@ -171,7 +169,12 @@ impl Collecting {
         self.scale.nanoseconds(stamp.saturating_sub(self.begun))
     }
 
-    fn made(&mut self, taken: &Taken) -> Made {
+    /// `None` for what began after the end, or ended before the beginning.
+    fn made(&mut self, taken: &Taken) -> Option<Made> {
+        let is_over = taken.end != 0 && taken.end <= self.until;
+        if taken.start > self.until || (is_over && taken.end < self.begun) {
+            return None;
+        }
         let class = LockClass::of_record(taken.what);
         let lock = self.lock(class);
         let activity = stats::activity_of(taken.what);
@@ -182,7 +185,6 @@ impl Collecting {
             _ => (EventKind::Hold, stats::site_of(taken.site)),
         };
         let holder = stats::holder_of(taken.holder).and_then(|holder| holder.line);
-        let is_over = taken.end != 0 && taken.end <= self.until;
         let end = if is_over { taken.end } else { self.until };
         // One processor's counter may be behind that of another one.
         let start = taken.start.min(end);
@@ -191,7 +193,7 @@ impl Collecting {
         } else {
             TrackOf::Thread(taken.thread)
         };
-        Made {
+        Some(Made {
             slice: Slice {
                 kind,
                 activity,
@@ -206,7 +208,7 @@ impl Collecting {
                 released_by: NONE,
             },
             holders: taken.holders,
-        }
+        })
     }
 
     fn lock(&mut self, class: &'static LockClass) -> u32 {

@@ -79,9 +79,12 @@ pub fn start() -> Result<Recording, AlreadyRecording> {
     }
     let _inside = Inside::enter();
     stats::heed_forks();
-    // What came before is added up before.
-    drop(stats::read());
-    let (taking, begun) = events::begin(clock::now).ok_or(AlreadyRecording)?;
+    let now = || {
+        // What came before is added up before.
+        drop(stats::read());
+        clock::now()
+    };
+    let (taking, begun) = events::begin(now).ok_or(AlreadyRecording)?;
     Ok(Recording {
         taking: Some(taking),
         begun,
