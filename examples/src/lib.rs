@@ -4,7 +4,8 @@
 //! - [`namespace`]: the metadata service of an object store, under load.
 //! - Public reports of lock trouble, reproduced, diagnosed and mended: [`ozone_lock_metrics`],
 //!   [`config_parse`], [`ord_map_cache`], [`hsm_coordinator`]; [`incident`] is what they share.
-//! - Where exactly: [`slow_request`] is about operations, [`hot_shard`] about single locks of a class.
+//! - Where exactly: [`slow_request`] is about operations, [`hot_shard`] about single locks of a class, [`timeline`]
+//!   about what happened when.
 
 pub mod config_parse;
 pub mod hot_shard;
@@ -14,3 +15,4 @@ pub mod namespace;
 pub mod ord_map_cache;
 pub mod ozone_lock_metrics;
 pub mod slow_request;
+pub mod timeline;
