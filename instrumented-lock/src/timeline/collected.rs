@@ -7,7 +7,7 @@ use crate::clock::{self, Scale};
 use crate::mode::Activity;
 use crate::snapshot::Location;
 use crate::stats::events::{self, AllTaken, Taken, Taking};
-use crate::stats::{self, Bits, Kind, Site};
+use crate::stats::{self, Bits, Kind, Page, Site};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ptr;
@@ -26,19 +26,27 @@ pub(super) fn stop(taking: Taking, begun: u64) -> Timeline {
         // What has ended by now is taken.
         drop(stats::read());
     }
-    taking.turn_off();
     let mut going_on = GoingOn::default();
-    for page in stats::pages_and_held().0 {
-        let _locked = page.lock();
-        going_on.add(page);
-    }
-    // SAFETY: it has been turned off, and then every page locked and let go. One that is new since was made with
-    // the list locked that they have been taken from, and who uses it knows that it has been turned off.
-    let all = unsafe { taking.end() };
+    let all = end(taking, |page| going_on.add(page));
     if !is_on {
         return Timeline::default();
     }
     Collecting::new(begun, until).timeline(all, going_on)
+}
+
+/// Ends it, without a timeline.
+pub(super) fn give_up(taking: Taking) {
+    let _inside = Inside::enter();
+    end(taking, |page| drop(page.lock()));
+}
+
+/// Ends it; `visit` locks each page and lets go of it.
+fn end(taking: Taking, visit: impl FnMut(&'static Page)) -> AllTaken {
+    taking.turn_off();
+    stats::pages_and_held().0.into_iter().for_each(visit);
+    // SAFETY: it has been turned off, and then every page locked and let go. One that is new since was made with
+    // the list locked that they have been taken from, and who uses it knows that it has been turned off.
+    unsafe { taking.end() }
 }
 
 /// What is not over, or was over too late to be taken; and the names of threads.
@@ -50,8 +58,13 @@ struct GoingOn {
 }
 
 impl GoingOn {
-    /// Adds what is on a page, which is locked.
-    fn add(&mut self, page: &stats::Page) {
+    /// Adds what is on a page.
+    fn add(&mut self, page: &Page) {
+        // An allocator may wait for somebody who waits for the page: all that is needed is there before.
+        self.holds.reserve(u64::BITS as usize);
+        self.waits.reserve(u64::BITS as usize + 1);
+        self.names.reserve(1);
+        let _locked = page.lock();
         let thread = page.owner.thread();
         self.names
             .extend(page.owner.name().map(|name| (thread, name)));

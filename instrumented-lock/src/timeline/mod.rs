@@ -117,7 +117,7 @@ impl Recording {
 impl Drop for Recording {
     fn drop(&mut self) {
         if let Some(taking) = self.taking.take() {
-            drop(collected::stop(taking, self.begun));
+            collected::give_up(taking);
         }
     }
 }
