@@ -2,7 +2,7 @@
 //! other, as a trace for <https://ui.perfetto.dev>. `examples/README.md` says what to look at; the system is
 //! `instrumented_lock_examples::timeline`.
 //!
-//! `-- FILE.json` names the file of the trace, `-- FILE.svg` draws it instead.
+//! The trace is in the folder for temporary files unless it is named: `-- FILE.json`. `-- FILE.svg` draws it instead.
 
 mod picture;
 
@@ -13,14 +13,14 @@ use std::{env, io};
 
 /// What the picture says of what happens to each lock.
 const CAPTIONS: [(&str, &str); 3] = [
-    ("Shop::stock", "a convoy behind one hold"),
-    ("Shop::prices", "readers starve a writer"),
+    ("Shop::stock", "a convoy"),
+    ("Shop::prices", "a starving writer"),
     ("Shop::till", "ping-pong"),
 ];
 
 fn main() -> io::Result<()> {
-    let named = env::args_os().nth(1);
-    let file = PathBuf::from(named.unwrap_or_else(|| "timeline.trace.json".into()));
+    let named = env::args_os().nth(1).map(PathBuf::from);
+    let file = named.unwrap_or_else(|| env::temp_dir().join("timeline.trace.json"));
     let timeline = run();
     println!("{timeline}");
     for found in assert_found(&timeline) {
