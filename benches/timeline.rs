@@ -34,7 +34,7 @@ fn pair(threads: usize, pairs: u32) -> f64 {
 fn main() {
     for threads in [1, 2] {
         let mut samples = [const { Vec::new() }; 8];
-        let (mut kept, mut all) = (0, 0);
+        let (mut kept, mut all, mut last) = (0, 0, String::new());
         for _ in 0..ROUNDS {
             let before = pair(threads, FEW);
             let many_before = pair(threads, MANY);
@@ -49,6 +49,7 @@ fn main() {
             let after = pair(threads, FEW);
             kept += timeline.events().len() as u64;
             all += timeline.holds();
+            last = timeline.to_string();
             let more = few - f64::midpoint(before, after);
             let more_of_many = many - many_before;
             let of_round = [
@@ -84,5 +85,6 @@ fn main() {
         );
         println!("  after                          {after:>7.2} ns");
         println!("  to start {to_start:.1} ms, to stop {to_stop:.1} ms");
+        println!("  the last one: {last}");
     }
 }

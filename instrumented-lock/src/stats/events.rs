@@ -306,19 +306,23 @@ impl Passing {
         if self.untimed > 0 {
             events.untimed.fetch_add(self.untimed, Ordering::Relaxed);
         }
-        let bar = self.of_holds.bar;
-        events
-            .holds
-            .take(bar, self.holds_seen, self.holds, |index| {
+        let home = page.owner.home();
+        events.holds.take(
+            (home, self.of_holds.bar),
+            self.holds_seen,
+            self.holds,
+            |index| {
                 let is_certain = self.waited_for >> index & 1 == 1;
                 let ns = if is_certain { FOR_CERTAIN } else { ns(index) };
                 let holder = bit_of(holder_of_hold(page.record(index)));
                 (ns, taken(page, index, task_of(page, index), (0, holder)))
-            });
-        let bar = self.of_waits.bar;
-        events
-            .waits
-            .take(bar, self.waits_seen, self.waits, |index| {
+            },
+        );
+        events.waits.take(
+            (home, self.of_waits.bar),
+            self.waits_seen,
+            self.waits,
+            |index| {
                 let is_waited = kind_of(page.record(index).what()) == Kind::Waited;
                 let hold = index.checked_sub(1).filter(|_| is_waited);
                 let task = hold.map_or(0, |hold| task_of(page, hold));
@@ -326,7 +330,8 @@ impl Passing {
                     ns(index),
                     taken(page, index, task, blamed_on(page, index, ended)),
                 )
-            });
+            },
+        );
     }
 }
 

@@ -7,6 +7,7 @@
 //! All memory is there before the first event: nothing is allocated, and nobody waits.
 
 use super::log::Bits;
+use crossbeam_utils::CachePadded;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// One thing that has happened.
@@ -31,16 +32,20 @@ pub(crate) struct Taken {
 /// Places for events.
 pub(super) struct Room {
     places: Box<[Place]>,
-    /// How many events there were.
-    seen: AtomicU64,
-    /// How many of them passed the bar.
-    tried: AtomicU64,
-    /// In nanoseconds; 0 as long as there are free places. Relaxed, as both above: they are counts.
+    /// In nanoseconds; 0 as long as there are free places. Relaxed, as both below: they are counts.
     bar: AtomicU64,
+    /// How many events there were; several, so that threads do not meet.
+    seen: [CachePadded<AtomicU64>; SEEN],
+    /// How many of them passed the bar. Away from what all read.
+    tried: CachePadded<AtomicU64>,
 }
 
-/// The first bar, in nanoseconds: half of what the shortest holds last.
-const LOWEST_BAR: u64 = 16;
+/// Threads fold on different processors.
+const SEEN: usize = 16;
+
+/// The first bar, in nanoseconds: of the shortest holds, which last some 20, it leaves a third, and so spares two
+/// more levels for nothing.
+const LOWEST_BAR: u64 = 64;
 
 /// What has to stay whatever it lasted.
 pub(super) const FOR_CERTAIN: u64 = u64::MAX;
@@ -146,23 +151,23 @@ impl Room {
     pub(super) fn new(places: usize) -> Self {
         Room {
             places: (0..places).map(|_| Place::new()).collect(),
-            seen: AtomicU64::new(0),
-            tried: AtomicU64::new(0),
             bar: AtomicU64::new(0),
+            seen: std::array::from_fn(|_| CachePadded::new(AtomicU64::new(0))),
+            tried: CachePadded::new(AtomicU64::new(0)),
         }
     }
 
     /// So many have been seen, and of them these passed, a bit for each. `event` says what one is, and how long it
-    /// lasted. By one who found this `bar`.
+    /// lasted. By one who found this `bar`; who counts at the same time had better have another `home`.
     pub(super) fn take(
         &self,
-        bar: u64,
+        (home, bar): (usize, u64),
         seen: u64,
         passed: u64,
         event: impl Fn(u32) -> (u64, Taken),
     ) {
         if seen > 0 {
-            self.seen.fetch_add(seen, Ordering::Relaxed);
+            self.seen[home % SEEN].fetch_add(seen, Ordering::Relaxed);
         }
         let tries = u64::from(passed.count_ones());
         if tries == 0 {
@@ -220,8 +225,8 @@ impl Room {
         let kept = self.places.iter().filter(|place| {
             place.state.load(Ordering::Acquire) == FULL && place.worth().reaches(bar)
         });
-        let seen = self.seen.load(Ordering::Relaxed);
-        (seen, bar, kept.map(Place::taken).collect())
+        let seen = self.seen.iter().map(|seen| seen.load(Ordering::Relaxed));
+        (seen.sum(), bar, kept.map(Place::taken).collect())
     }
 }
 
@@ -290,7 +295,7 @@ mod tests {
                 start,
                 ..Taken::default()
             };
-            room.take(choice.bar, 1, passed, |_| (ns, event));
+            room.take((0, choice.bar), 1, passed, |_| (ns, event));
         }
         room.kept().2.iter().map(|event| event.start).collect()
     }
