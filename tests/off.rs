@@ -6,8 +6,10 @@
 use instrumented_lock::{
     Condvar, FairMutex, Mutex, MutexGuard, RecursiveRwLock, ReentrantMutex, RwLock,
     RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, budget, instrumented, registry,
+    timeline,
 };
 use std::mem::{align_of, size_of};
+use std::time::Duration;
 
 #[instrumented]
 #[derive(Default)]
@@ -92,4 +94,17 @@ fn a_budget_counts_nothing_and_holds() {
     budget::assert_at_most!(0, "Annotated::mutex", || add());
     budget::assert_at_most!(used, { "Annotated::mutex" => 0, "nobody's" => 0 });
     assert_eq!(*annotated.mutex.lock(), 2);
+}
+
+#[test]
+fn a_timeline_is_empty_and_there_may_be_several() {
+    let lock = instrumented_lock::drop_in::Mutex::new(0);
+    let recording = timeline::start().unwrap();
+    let timeline = timeline::record(Duration::from_millis(1)).unwrap();
+    *lock.lock() += 1;
+    for timeline in [timeline, recording.stop()] {
+        assert_eq!((timeline.holds(), timeline.events().len()), (0, 0));
+        let trace: serde_json::Value = serde_json::from_str(&timeline.to_trace()).unwrap();
+        assert!(trace["traceEvents"].is_array());
+    }
 }

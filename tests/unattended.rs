@@ -212,6 +212,8 @@ fn what_cannot_be_written_is_a_line_and_the_program_goes_on() {
     for value in [
         "report=nowhere/a.txt",
         "every=1h,report=nowhere/a.jsonl",
+        "timeline=nowhere/a.json",
+        "timeline=nowhere/a.json,1ms",
         "report=a.pdf",
         "every=soon",
     ] {
@@ -222,6 +224,62 @@ fn what_cannot_be_written_is_a_line_and_the_program_goes_on() {
         assert!(said.starts_with("INSTRUMENTED_LOCK: `"), "{said}");
     }
     assert!(names(folder.path()).is_empty());
+}
+
+/// The holds of the ledger in a trace.
+fn holds(trace: &str) -> usize {
+    let trace: serde_json::Value = serde_json::from_str(trace).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let is_hold = |event: &&serde_json::Value| {
+        event["cat"] == "hold" && event["args"]["lock"].as_str().unwrap().ends_with("LEDGER")
+    };
+    events.iter().filter(is_hold).count()
+}
+
+#[test]
+fn a_timeline_is_written_at_the_end_where_it_would_be_longer() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, value, expected) in [
+        ("child_uses_a_lock_and_returns", "timeline=a.json,1h", 1000),
+        ("child_exits", "timeline=b.json,1h,report=b.txt", 1000),
+        (
+            "child_holds_a_lock_and_exits",
+            "timeline=c.json,1h,every=1h",
+            1000,
+        ),
+        ("child_uses_no_lock", "timeline=d.json", 0),
+    ] {
+        let output = run(name, value, &folder);
+        assert_eq!(stderr(&output), "", "{value}");
+        let file = value.split([',', '=']).nth(1).unwrap();
+        if expected > 0 {
+            assert_eq!(holds(&read(&folder, file)), expected, "{value}");
+        }
+    }
+    assert_eq!(
+        names(folder.path()),
+        [
+            "a.json",
+            "b.json",
+            "b.txt",
+            "c.json",
+            "instrumented-lock.jsonl"
+        ]
+    );
+}
+
+#[test]
+fn a_timeline_is_written_when_its_time_is_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let value = "timeline=a-%p.json,20ms";
+    let _running = Running(child("child_goes_on", value, &folder).spawn().unwrap());
+    let trace = wait_for("a trace", || {
+        let name = names(folder.path()).pop()?;
+        let trace = read(&folder, &name);
+        serde_json::from_str::<serde_json::Value>(&trace).ok()?;
+        Some(trace)
+    });
+    assert!(holds(&trace) >= 1000);
 }
 
 /// Ends a child, however the test goes on.

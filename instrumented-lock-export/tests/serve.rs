@@ -115,6 +115,44 @@ fn profiles_are_of_the_seconds_that_are_asked_for() {
 }
 
 #[test]
+fn a_timeline_is_of_the_seconds_that_are_asked_for_and_there_is_one_at_a_time() {
+    let server = server();
+    thread::scope(|scope| {
+        let first = scope.spawn(|| text(&server, "/debug/timeline?seconds=1.5"));
+        thread::sleep(Duration::from_millis(500));
+        let (head, body) = get(&server, "/debug/timeline?seconds=0.1");
+        assert!(head.starts_with("http/1.1 409 "), "{head}");
+        assert!(body.ends_with(b"there is one at a time\n"));
+        for _ in 0..10 {
+            *LEDGER.lock() += 1;
+        }
+        let trace: serde_json::Value = serde_json::from_str(&first.join().unwrap()).unwrap();
+        assert!(trace["otherData"]["length_ns"].as_u64().unwrap() >= 1_500_000_000);
+        let events = trace["traceEvents"].as_array().unwrap();
+        let holds = events
+            .iter()
+            .filter(|event| event["name"] == "serve::LEDGER");
+        assert!(holds.count() >= 10);
+    });
+    // Who asks and goes away does not keep others from it.
+    let mut stream = connect(&server);
+    let request = "GET /debug/timeline?seconds=60 HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    stream.write_all(request.as_bytes()).unwrap();
+    thread::sleep(Duration::from_millis(300));
+    drop(stream);
+    let start = Instant::now();
+    while !get(&server, "/debug/timeline?seconds=0.01")
+        .0
+        .starts_with("http/1.1 200 ")
+    {
+        assert!(start.elapsed() < LIMIT);
+        thread::sleep(Duration::from_millis(20));
+    }
+    let (head, _) = get(&server, "/debug/timeline?seconds=61");
+    assert!(head.starts_with("http/1.1 400 "), "{head}");
+}
+
+#[test]
 fn nothing_but_get_and_nothing_else_is_there() {
     let server = server();
     for method in ["POST", "PUT", "DELETE"] {

@@ -21,7 +21,7 @@ struct Word {
 }
 
 /// In the order in which they are listed. A word that has no row is how often holds are timed, as `1/64`.
-const WORDS: [Word; 13] = [
+const WORDS: [Word; 14] = [
     Word {
         name: "on",
         forms: "`on`",
@@ -99,6 +99,15 @@ const WORDS: [Word; 13] = [
         },
     },
     Word {
+        name: TIMELINE,
+        forms: "`timeline=FILE`, `timeline=FILE,TIME` with a TIME such as 1s, 500ms, 1m or 1h",
+        read: |words, value| {
+            let file = value.filter(|file| !file.is_empty())?;
+            words.reports.timeline = Some((file.to_owned(), A_TIMELINE));
+            Some(())
+        },
+    },
+    Word {
         name: "every",
         forms: "`every=TIME` with a TIME such as 10s, 500ms, 1m or 1h",
         read: |words, value| {
@@ -123,9 +132,20 @@ const WORDS: [Word; 13] = [
     },
 ];
 
+/// The word that a time may follow.
+const TIMELINE: &str = "timeline";
+
+/// How long a timeline is that no time follows.
+const A_TIMELINE: Duration = Duration::from_secs(1);
+
 /// A word that has no value.
 fn alone(value: Option<&str>, set: impl FnOnce()) -> Option<()> {
     value.is_none().then(set)
+}
+
+/// What stands in front of the `=`.
+fn name_of(word: &str) -> &str {
+    word.split_once('=').map_or(word, |(name, _)| name)
 }
 
 /// By the ending of the file's name.
@@ -181,8 +201,15 @@ impl FromStr for Words {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut words = Words::default();
+        let mut before = "";
         for word in text.split(',').map(str::trim) {
             if word.is_empty() && text.trim().is_empty() {
+                continue;
+            }
+            if std::mem::replace(&mut before, name_of(word)) == TIMELINE
+                && let (Some(length), Some((_, known))) = (time(word), &mut words.reports.timeline)
+            {
+                *known = length;
                 continue;
             }
             let (name, value) = match word.split_once('=') {
@@ -203,7 +230,7 @@ impl fmt::Display for InvalidSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = &self.0;
         write!(f, "`{word}` is no setting for lock recording; write ")?;
-        let name = word.split_once('=').map_or(&**word, |(name, _)| name);
+        let name = name_of(word);
         if let Some(meant) = WORDS.iter().find(|known| known.name == name) {
             return f.write_str(meant.forms);
         }
@@ -286,6 +313,7 @@ mod tests {
                 to: vec![Destination::Terminal, to("a=b/%p.json", Form::Json)],
                 every: Some(Duration::from_millis(500)),
                 watch: None,
+                timeline: None,
                 on_signal: vec![Signal::Usr2, Signal::Int],
             }
         );
@@ -301,12 +329,43 @@ mod tests {
     }
 
     #[test]
+    fn a_timeline_may_be_followed_by_its_length() {
+        let timeline = |text: &str| {
+            let (file, length) = read(text).unwrap().reports.timeline.unwrap();
+            (file, length.as_millis())
+        };
+        assert_eq!(timeline("timeline=a.json"), ("a.json".to_owned(), 1000));
+        assert_eq!(
+            timeline("timeline=a.json,500ms"),
+            ("a.json".to_owned(), 500)
+        );
+        let both = "report,timeline=%p.json, 2m,every=1s";
+        assert_eq!(timeline(both), ("%p.json".to_owned(), 120_000));
+        assert_eq!(
+            read(both).unwrap().reports.every,
+            Some(Duration::from_secs(1))
+        );
+        // A time belongs to nothing else, and to one timeline once.
+        for bad in [
+            "1s",
+            "report,1s",
+            "timeline=a.json,1s,2s",
+            "timeline=a.json,report,1s",
+        ] {
+            let error = read(bad).unwrap_err().to_string();
+            assert!(error.contains("s` is no setting"), "{error}");
+        }
+    }
+
+    #[test]
     fn a_value_that_is_none_is_answered_by_the_forms_of_its_word() {
         for (bad, forms) in [
             ("report=", ".lock_stat"),
             ("report=x", ".lock_stat"),
             ("report=x.pdf", ".lock_stat"),
             ("report=/tmp/.txt", ".lock_stat"),
+            ("timeline", "FILE,TIME"),
+            ("timeline=", "FILE,TIME"),
             ("every", "10s"),
             ("every=", "10s"),
             ("every=0s", "10s"),

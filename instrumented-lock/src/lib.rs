@@ -24,6 +24,7 @@
 //! | [`registry::ENVIRONMENT_VARIABLE`] | reports and settings from outside, without any code |
 //! | [`order`] | mistakes in the order in which locks are taken, found before they are deadlocks |
 //! | [`deadlock`], [`watch`] | threads that wait for each other; what is held or waited for too long |
+//! | [`timeline`] | waits and holds thread by thread, as a trace for ui.perfetto.dev or `chrome://tracing` |
 //! | [`budget`] | how often a piece of code takes which lock, as an assertion for tests |
 //! | [`clock`] | where time comes from; a mock for tests |
 //! | [`raw`] | the instrumentation itself, around any `lock_api` raw lock |
@@ -184,6 +185,7 @@ mod stacks;
 mod statistic;
 mod stats;
 pub mod std_sync;
+pub mod timeline;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 mod unattended;

@@ -27,6 +27,7 @@ use std::time::Duration;
 /// | `watch=1s` | what is held or waited for longer than that is said on standard error, and so are deadlocks: see [`watch`](crate::watch) |
 /// | `report` | the [table](crate::report::table) goes to standard error when the program ends |
 /// | `report=FILE` | a report is written to `FILE`: the table where its name ends with `.txt`, [JSON](crate::report::json) with `.json`, the [kernel's format](crate::report::lock_stat) with `.lock_stat` |
+/// | `timeline=FILE`, `timeline=FILE,10s` | a [timeline](crate::timeline) of the first second, or of as long as that, is written to `FILE` as a trace for a viewer: when that is over, or when the program ends |
 /// | `every=10s`, or `500ms`, `1m`, `1h` | so often a line of JSON is added to the file of a `report=FILE` that ends with `.jsonl` (without one, to `instrumented-lock.jsonl`): the [interval](crate::Snapshot::since) since the line before; the last one when the program ends |
 /// | `on-signal`, or `on-signal=USR2` | the reports are made whenever the process gets `SIGUSR1` (`SIGUSR2`) too, within 0.1 s; without `report`, the table on standard error |
 /// | `on-signal=INT`, `TERM` or `HUP` | the signal, at which a program ends that does not handle it, ends it 0.1 s later, with its reports made |
@@ -52,7 +53,7 @@ use std::time::Duration;
 ///   figures begin with those of its parent.
 /// - The signal is left alone where the program has a handler for it already, or ignores it. A program that
 ///   sets one later has it to itself. Other threads than the program's own are made for `every` and
-///   `on-signal` only: one, with all signals blocked.
+///   `on-signal` only, one, and for `timeline`, one: with all signals blocked.
 /// - What cannot be written is said on standard error.
 pub const ENVIRONMENT_VARIABLE: &str = "INSTRUMENTED_LOCK";
 
@@ -255,6 +256,8 @@ pub(crate) struct Reports {
     pub(crate) to: Vec<Destination>,
     /// How long locks may be held and waited for, if that is [watched](crate::watch).
     pub(crate) watch: Option<Duration>,
+    /// The file of a [timeline](crate::timeline), and how long that is.
+    pub(crate) timeline: Option<(String, Duration)>,
     /// How often an interval is written.
     pub(crate) every: Option<Duration>,
     /// The signals that ask for a report.

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | the program ends | `atexit`, on the thread that ends it |
 //! | an interval is over, a signal has come | a thread of our own, which `atexit` makes finish first |
+//! | a timeline is over | another one, for which `atexit` waits |
 //!
 //! A signal handler may do next to nothing: it sets a flag, at which the thread looks. A child of `fork` has
 //! no such thread; it has the same `atexit`, and finds out by the number of the process that it is a child.
@@ -14,6 +15,7 @@ use crate::collect;
 use crate::report;
 use crate::settings::{Destination, ENVIRONMENT_VARIABLE, Form, Reports, Signal};
 use crate::snapshot::Snapshot;
+use crate::timeline::{self, Recording};
 use crate::watch::{self, Limits};
 use parking_lot::Mutex;
 use std::fs::{self, File};
@@ -32,6 +34,9 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long the end of a program waits for a line that is being written.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// The same of a trace, which takes some tenths of a second where nobody else writes.
+const PATIENCE_FOR_TRACE: Duration = Duration::from_secs(60);
+
 /// What has been asked for; set once.
 static ASKED_FOR: OnceLock<Unattended> = OnceLock::new();
 
@@ -47,6 +52,8 @@ struct Unattended {
     /// The process that they are of; its children are others.
     process: u32,
     intervals: Mutex<Intervals>,
+    /// The timeline that is being recorded. Locked while it is written.
+    timeline: Mutex<Option<Recording>>,
 }
 
 /// What the lines of intervals have said so far.
@@ -72,6 +79,7 @@ impl Reports {
                 is_first: true,
                 last: self.every.map(|_| collect::snapshot()),
             }),
+            timeline: Mutex::new(None),
             reports: self,
         };
         if ASKED_FOR.set(unattended).is_err() {
@@ -88,7 +96,10 @@ impl Reports {
         let heard: Vec<bool> = reports.on_signal.iter().map(|&on| listen(on)).collect();
         let is_heard = heard.contains(&true);
         if is_heard || reports.every.is_some() {
-            unattended.spawn(is_heard);
+            spawn("instrumented-lock", move || unattended.attend(is_heard));
+        }
+        if let Some((_, length)) = reports.timeline {
+            unattended.begin_timeline(length);
         }
     }
 }
@@ -113,6 +124,9 @@ fn finish() {
             }
             None => say("the last interval is missing: one was being written for two seconds"),
         }
+    }
+    if !is_child {
+        unattended.end_timeline();
     }
     unattended.report(is_child, &unattended.reports.to);
 }
@@ -189,14 +203,28 @@ impl Unattended {
         self.folder.join(name)
     }
 
-    /// The thread that writes intervals and waits for the signal.
-    fn spawn(&'static self, is_heard: bool) {
-        let spawned = without_signals(|| {
-            let builder = thread::Builder::new().name("instrumented-lock".to_owned());
-            builder.spawn(move || self.attend(is_heard))
+    /// Begins a timeline, and a thread that ends it after so long.
+    fn begin_timeline(&'static self, length: Duration) {
+        match timeline::start() {
+            Ok(recording) => *self.timeline.lock() = Some(recording),
+            Err(error) => return say(&format!("`timeline`: {error}")),
+        }
+        spawn("lock-timeline", move || {
+            thread::sleep(length);
+            self.end_timeline();
         });
-        if let Err(error) = spawned {
-            say(&format!("no thread for `every` and `on-signal`: {error}"));
+    }
+
+    /// Writes the timeline, if that has not been done; if it is being done, waits for that.
+    fn end_timeline(&self) {
+        let Some(mut timeline) = self.timeline.try_lock_for(PATIENCE_FOR_TRACE) else {
+            return say("`timeline`: it was being written for a minute");
+        };
+        if let (Some(recording), Some((file, _))) = (timeline.take(), &self.reports.timeline) {
+            let path = self.path(file, false);
+            let file = File::create(&path);
+            let timeline = recording.stop();
+            complain(&path, &file.and_then(|file| timeline.write_trace(file)));
         }
     }
 
@@ -227,6 +255,17 @@ impl Unattended {
                 next = Some((at + every).max(after + every / 2));
             }
         }
+    }
+}
+
+/// Makes a thread, which no signal interrupts.
+fn spawn(name: &str, attend: impl FnOnce() + Send + 'static) {
+    let spawned = without_signals(|| {
+        let builder = thread::Builder::new().name(name.to_owned());
+        builder.spawn(attend)
+    });
+    if let Err(error) = spawned {
+        say(&format!("there is no thread `{name}`: {error}"));
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `/locks/table`, `/locks/lock_stat` | the library's reports |
 //! | `/debug/pprof/mutex`, `/debug/pprof/block` | [profiles](crate::pprof) |
 //! | `/debug/folded/mutex`, `/debug/folded/block` | [folded stacks](crate::folded) |
+//! | `/debug/timeline` | a [timeline](instrumented_lock::timeline) as a trace: of one second unless the query says otherwise; 409 while another one is recorded |
 //!
 //! All but `/metrics` take `?seconds=N`, up to 60: then they are of the next N seconds.
 //!

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use instrumented_lock::{Snapshot, registry, report};
+use instrumented_lock::{Snapshot, registry, report, timeline};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -28,6 +28,7 @@ const INDEX: &str = "\
 /debug/pprof/block?seconds=10     a profile of where it was waited
 /debug/folded/mutex?seconds=10    the same as folded stacks
 /debug/folded/block?seconds=10
+/debug/timeline?seconds=1         waits and holds as a trace for ui.perfetto.dev
 `?seconds=N`, up to 60, is of the next N seconds, and goes with all but /metrics.
 ";
 
@@ -67,6 +68,7 @@ pub fn router() -> Router {
         .route("/locks/lock_stat", text(report::lock_stat, plain))
         .route("/debug/pprof/mutex", pprof(pprof::mutex, "mutex"))
         .route("/debug/pprof/block", pprof(pprof::block, "block"))
+        .route("/debug/timeline", get(trace))
         .route("/debug/folded/mutex", text(folded::blame, plain))
         .route("/debug/folded/block", text(folded::waits, plain))
         .with_state(Arc::default())
@@ -101,6 +103,27 @@ async fn metrics(State(told): State<Told>, headers: HeaderMap) -> Result<Respons
     })
     .await?;
     Ok(([(header::CONTENT_TYPE, format.content_type())], body).into_response())
+}
+
+/// How long a timeline is where the query does not say it.
+const TIMELINE: Duration = Duration::from_secs(1);
+
+/// A timeline of the next `seconds` that the query names.
+async fn trace(uri: Uri) -> Result<impl IntoResponse, Failure> {
+    let length = interval(uri.query().unwrap_or_default())?.unwrap_or(TIMELINE);
+    let recording = blocking(timeline::start).await?;
+    let recording =
+        recording.map_err(|refused| Failure(StatusCode::CONFLICT, format!("{refused}\n")))?;
+    tokio::time::sleep(length).await;
+    let trace = blocking(move || recording.stop().to_trace()).await?;
+    let headers = [
+        (header::CONTENT_TYPE, "application/json"),
+        (
+            header::CONTENT_DISPOSITION,
+            "attachment; filename=\"locks.trace.json\"",
+        ),
+    ];
+    Ok((headers, trace))
 }
 
 /// What is made of the run so far, or of the next `seconds` that the query names.

@@ -79,7 +79,8 @@ impl Object<'_> {
     }
 }
 
-fn quote(out: &mut String, text: &str) {
+/// As a string of JSON.
+pub(crate) fn quote(out: &mut String, text: &str) {
     out.push('"');
     for c in text.chars() {
         match c {

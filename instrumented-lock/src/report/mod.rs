@@ -10,6 +10,7 @@ pub(crate) mod units;
 mod who;
 
 pub use json::json;
+pub(crate) use json::quote;
 pub use lock_stat::lock_stat;
 pub use order::dot;
 pub use table::{TableOptions, print, table, table_with};

@@ -5,6 +5,7 @@
 //! sees a wait without whom it is blamed on.
 
 use super::apportion::{self, Ended, Holds};
+use super::events;
 use super::figures::{ClassStats, Figures, NoRoom};
 use super::instances::{Instance, WaitedFor};
 use super::log::{Bits, Locked, Page, Record, below};
@@ -26,6 +27,9 @@ pub(super) fn fold(page: &Locked<'_>) {
     let mut left = sorted.sort(page.page, page.unconsumed());
     if scopes::are_used() && left != 0 {
         sorted.apportion(page, left);
+    }
+    if events::are_taken() && left != 0 {
+        sorted.show(page, left);
     }
     // By processor, so that the stripe's cache lines mostly stay with it.
     let mut home = processor::current().unwrap_or_else(|| page.page.owner.home());
@@ -152,18 +156,27 @@ impl Sorted {
     /// Adds what has `ended` to what scopes have had.
     #[cold]
     fn apportion(&self, page: &Locked<'_>, ended: u64) {
+        apportion::apportion(page, &self.ended(ended));
+    }
+
+    /// Gives a timeline what has `ended`.
+    #[cold]
+    fn show(&self, page: &Locked<'_>, ended: u64) {
+        events::take(page.page, &self.ended(ended), self.scale);
+    }
+
+    fn ended(&self, all: u64) -> Ended<'_, impl Iterator<Item = Holds> + Clone> {
         let holds = self.rows[..self.count].iter().map(|row| Holds {
             what: row.what,
             timed: row.timed,
             untimed: row.untimed,
         });
-        let ended = Ended {
-            all: ended,
+        Ended {
+            all,
             holds,
             durations: &self.durations,
             others: self.others,
-        };
-        apportion::apportion(page, &ended);
+        }
     }
 
     /// Takes the holds at the start of `run` that are of one row, and returns them.

@@ -4,16 +4,18 @@
 //! is kept by line, `figures` all that is kept of a class. `log` is what threads write, `record` what
 //! that says, `fold` adds it to the figures, `thread` says which pages are
 //! whose, `held` what each of them holds, where that is asked for. `blame` is the arithmetic of who kept whom waiting, `watch` what a lock that is waited for
-//! keeps of it. `sampling` says which holds are timed where not all are.
+//! keeps of it. `events` is what a timeline takes of it all. `sampling` says which holds are timed where not all are.
 
 mod apportion;
 mod beside;
 mod blame;
 mod durations;
+pub(crate) mod events;
 mod figures;
 mod fold;
 mod held;
 mod instances;
+mod kept;
 mod lines;
 mod log;
 mod operations;
@@ -40,8 +42,9 @@ pub(crate) use lines::LineFigures;
 pub(crate) use log::{Batch, Bits, Entry, Page, Record, Waiting};
 pub(crate) use pairs::Pair;
 pub(crate) use record::{
-    BOUNCED, Kind, SAMPLED, UNTIMED_END, UNTIMED_START, WATCHED, activity_of, class_of, event,
-    hold, holder_word_of, kind_of, shift_of_its, site, site_of, waiting_word, what,
+    BOUNCED, Kind, SAMPLED, UNTIMED_END, UNTIMED_START, WATCHED, activity_of, as_wait, class_of,
+    event, hold, holder_of, holder_word_of, kind_of, shift_of_its, site, site_of, waiting_of,
+    waiting_word, what,
 };
 pub(crate) use scope::{OPERATIONS, OTHER_OPERATIONS, Scope};
 pub(crate) use shares::{OTHER_CLASSES, Share};
@@ -51,7 +54,8 @@ pub(crate) use site::{
 #[cfg(feature = "tokio")]
 pub(crate) use thread::PageOfTask;
 pub(crate) use thread::{
-    Holder, NOBODYS_RECORD, Place, Reading, Room, Thread, pages_and_held, read, this_thread,
+    Holder, NOBODYS_RECORD, Place, Reading, Room, Thread, heed_forks, pages_and_held, read,
+    this_thread,
 };
 pub(crate) use watch::{Arrival, MOST_RECORDS, Watch};
 pub(crate) use watches::{give_back, kept_for, take};

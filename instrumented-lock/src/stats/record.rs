@@ -62,6 +62,11 @@ pub(crate) fn what(stats: &ClassStats, activity: Activity, kind: Kind) -> usize 
     hold(stats, activity) | (kind as usize) << KIND_SHIFT
 }
 
+/// The word of a wait for a hold with this one.
+pub(crate) fn as_wait(what: usize) -> usize {
+    what & !KIND | (Kind::Waited as usize) << KIND_SHIFT
+}
+
 /// A record of something that has no duration.
 pub(crate) fn event(stats: &ClassStats, activity: Activity, kind: Kind) -> Entry {
     Entry {
@@ -95,7 +100,7 @@ pub(crate) fn waiting_word(line: Option<Site>, instance: Instance) -> usize {
 }
 
 /// What a [`waiting_word`] says.
-pub(super) fn waiting_of(word: usize) -> (Line, Instance) {
+pub(crate) fn waiting_of(word: usize) -> (Line, Instance) {
     #[cfg(target_pointer_width = "64")]
     let (line, instance) = (word & ((1 << ABOVE) - 1), word >> ABOVE);
     #[cfg(not(target_pointer_width = "64"))]
@@ -139,15 +144,15 @@ const _: () = assert!(align_of::<std::panic::Location<'static>>() > ACTIVITY + H
 const ABOVE: u32 = 48;
 
 /// Who has held a lock.
-pub(super) struct OfHolder {
-    pub(super) line: Line,
+pub(crate) struct OfHolder {
+    pub(crate) line: Line,
     pub(super) activity: Activity,
     /// The number of the operation; 0 for none.
     pub(super) operation: u8,
 }
 
 /// What a [`holder_word`] says; `None` for 0.
-pub(super) fn holder_of(word: usize) -> Option<OfHolder> {
+pub(crate) fn holder_of(word: usize) -> Option<OfHolder> {
     #[cfg(target_pointer_width = "64")]
     let (operation, rest) = (
         u8::try_from(word >> ABOVE & 0xff).unwrap_or(0),
@@ -160,6 +165,13 @@ pub(super) fn holder_of(word: usize) -> Option<OfHolder> {
         activity: Activity::from_bits(word),
         operation,
     })
+}
+
+/// The same [`holder_word`] for no operation.
+pub(super) fn without_operation(word: usize) -> usize {
+    #[cfg(target_pointer_width = "64")]
+    let word = word & ((1 << ABOVE) - 1);
+    word
 }
 
 /// The line of a word that [`site`] has made.

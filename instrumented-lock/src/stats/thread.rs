@@ -9,6 +9,7 @@
 //! have one at that moment; what they had open is nobody's any more.
 
 use super::apportion;
+use super::events;
 use super::fold;
 use super::held::HeldLocks;
 use super::log::{Bits, Locked, Page, Record, Window};
@@ -583,6 +584,9 @@ fn give_up(page: &'static Page) {
     note_use(&locked);
     fold_and_open(&locked, Scope::NONE);
     apportion::hand_on_all(&locked);
+    if events::are_taken() {
+        events::note_name(page);
+    }
     disown(page);
     drop(locked);
     brief::lock(&LOGS).unowned.push_back(page);
@@ -673,10 +677,15 @@ static LOGS: Mutex<Logs> = Mutex::new(Logs {
     unused_held: Vec::new(),
 });
 
+/// A child of `fork` finds the logs whole from now on.
+pub(crate) fn heed_forks() {
+    fork::call(Whose::Logs, AT_FORK);
+}
+
 /// A page for the calling thread of that name: one whose owner has ended, or a new one.
 fn enrol(name: Option<&str>) -> &'static Page {
     clock::refine();
-    fork::call(Whose::Logs, AT_FORK);
+    heed_forks();
     let mut logs = brief::lock(&LOGS);
     logs.collect_put_back();
     // Few have forgotten so many guards that it takes more than one look.
@@ -780,6 +789,7 @@ const AT_FORK: Hooks = Hooks {
         // SAFETY: `before` has locked it and forgotten the guard, on this thread.
         let logs = unsafe { LOGS.make_guard_unchecked(brief::state()) };
         if is_child {
+            events::forget();
             sampling::this_is_a_child();
             this_thread().sampling.start_over();
             let own = PAGES
