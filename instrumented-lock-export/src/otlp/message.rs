@@ -1,6 +1,6 @@
 //! [`request`]: a snapshot as the message of OTLP.
 
-use crate::prometheus::Sites;
+use crate::prometheus::Series;
 use crate::prometheus::collected::{Family, Labels, Value, collect};
 use crate::prometheus::sink::Kind;
 use instrumented_lock::{Distribution, Snapshot};
@@ -28,13 +28,13 @@ const BEYOND: i32 = 8 * 63;
 /// process; `now` is when the snapshot was taken. `resource` says whose it is, as `service.name`.
 pub fn request(
     snapshot: &Snapshot,
-    sites: &Sites,
+    series: &Series,
     resource: &[(String, String)],
     began: SystemTime,
     now: SystemTime,
 ) -> ExportMetricsServiceRequest {
     let times = (nanoseconds(began), nanoseconds(now));
-    let families = collect(snapshot, sites).into_iter();
+    let families = collect(snapshot, series).into_iter();
     let families = families.filter(|family| !family.samples.is_empty());
     let metrics = families.map(|family| metric(&family, times)).collect();
     let scope = InstrumentationScope {
@@ -131,7 +131,13 @@ fn metric(family: &Family<'_>, times: (u64, u64)) -> Metric {
     };
     let unit = match family.name {
         _ if time.is_some() => "ns",
-        "acquisitions" | "contended" | "bounces" => "{acquisition}",
+        "acquisitions"
+        | "contended"
+        | "bounces"
+        | "instance_contended"
+        | "operation_acquisitions"
+        | "operation_contended" => "{acquisition}",
+        "operations" => "{operation}",
         "try_failures" | "timeouts" => "{attempt}",
         "waiting" | "holding" | "sleeping" => "{thread}",
         "live_locks" => "{lock}",

@@ -1,6 +1,6 @@
 //! The answers, as a router for axum.
 
-use crate::prometheus::{Format, Sites};
+use crate::prometheus::{Format, Series};
 use crate::{folded, html, pprof, prometheus};
 use axum::Router;
 use axum::body::Body;
@@ -83,7 +83,7 @@ fn page(snapshot: &Snapshot) -> String {
 }
 
 /// Which lines have been labels so far; `None` before the first scrape.
-type Told = Arc<Mutex<Option<Sites>>>;
+type Told = Arc<Mutex<Option<Series>>>;
 
 async fn metrics(State(told): State<Told>, headers: HeaderMap) -> Result<Response, Failure> {
     let accept = headers.get(header::ACCEPT);
@@ -93,11 +93,11 @@ async fn metrics(State(told): State<Told>, headers: HeaderMap) -> Result<Respons
         let snapshot = registry::snapshot();
         // A panic in between has left them whole.
         let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        let sites = told.get_or_insert_with(|| Sites::of(&snapshot, Sites::DEFAULT));
-        sites.add(&snapshot);
-        let sites = sites.clone();
+        let series = told.get_or_insert_with(|| Series::of(&snapshot, Series::DEFAULT));
+        series.add(&snapshot);
+        let series = series.clone();
         drop(told);
-        prometheus::text(&snapshot, &sites, format)
+        prometheus::text(&snapshot, &series, format)
     })
     .await?;
     Ok(([(header::CONTENT_TYPE, format.content_type())], body).into_response())
