@@ -25,3 +25,18 @@ pub(super) fn classic(distribution: &Distribution) -> ([u64; BOUNDS.len()], u64)
 pub(super) fn seconds(power: u32) -> f64 {
     f64::from(power).exp2() / 1e9
 }
+
+/// Where the bucket of this upper bound ends: so many eighths of an octave above 1 ns. Of the last one, which is
+/// unbounded, where the one after 2^63 ns would end.
+#[cfg(any(feature = "otlp", feature = "prometheus-native"))]
+pub(crate) fn eighths(upper_ns: f64) -> i32 {
+    if upper_ns.is_infinite() {
+        return 8 * 63 + 1;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "an exponent is below a thousand"
+    )]
+    let eighths = (upper_ns.log2() * 8.0).round() as i32;
+    eighths
+}

@@ -1,4 +1,4 @@
-//! Prometheus' text format, version 0.0.4, and OpenMetrics, version 1.0.0.
+//! Prometheus' text format, version 0.0.4, and OpenMetrics, version 1.0.0; native histograms as protobuf.
 //!
 //! ```
 //! use instrumented_lock::registry;
@@ -51,6 +51,9 @@
 //! the rest. The boundaries are powers of two of a nanosecond, which the snapshot has too, so every count is
 //! exact.
 //!
+//! With the feature `prometheus-native` a server that asks for native histograms gets them, one bucket for each
+//! of the snapshot's, beside these: `native::protobuf`.
+//!
 //! # Cardinality
 //!
 //! At most 35 series for each class and mode in use, some 4 KB of text, and what [`Series`] tells apart: a line
@@ -60,13 +63,17 @@
 //! each of 100 pairs of an operation and a lock and one more for each lock. (`instance` itself is Prometheus' word
 //! for the program that it scrapes.)
 
-mod buckets;
-#[cfg(feature = "otlp")]
+pub(crate) mod buckets;
+#[cfg(any(feature = "otlp", feature = "prometheus-native"))]
 pub(crate) mod collected;
 mod families;
 mod format;
 mod instances;
+#[cfg(feature = "prometheus-native")]
+pub mod native;
 mod operations;
+#[cfg(feature = "prometheus-native")]
+mod proto;
 mod series;
 pub(crate) mod sink;
 mod write;

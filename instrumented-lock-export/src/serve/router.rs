@@ -1,6 +1,6 @@
 //! The answers, as a router for axum.
 
-use crate::prometheus::{Format, Series};
+use crate::prometheus::{Format, Series, native};
 use crate::{folded, html, pprof, prometheus};
 use axum::Router;
 use axum::body::Body;
@@ -88,7 +88,9 @@ type Told = Arc<Mutex<Option<Series>>>;
 async fn metrics(State(told): State<Told>, headers: HeaderMap) -> Result<Response, Failure> {
     let accept = headers.get(header::ACCEPT);
     let accept = accept.and_then(|accept| accept.to_str().ok());
-    let format = Format::accepted(accept.unwrap_or_default());
+    let accept = accept.unwrap_or_default();
+    let is_native = native::is_preferred(accept);
+    let format = Format::accepted(accept);
     let body = blocking(move || {
         let snapshot = registry::snapshot();
         // A panic in between has left them whole.
@@ -97,10 +99,19 @@ async fn metrics(State(told): State<Told>, headers: HeaderMap) -> Result<Respons
         series.add(&snapshot);
         let series = series.clone();
         drop(told);
-        prometheus::text(&snapshot, &series, format)
+        if is_native {
+            native::protobuf(&snapshot, &series)
+        } else {
+            prometheus::text(&snapshot, &series, format).into_bytes()
+        }
     })
     .await?;
-    Ok(([(header::CONTENT_TYPE, format.content_type())], body).into_response())
+    let kind = if is_native {
+        native::CONTENT_TYPE
+    } else {
+        format.content_type()
+    };
+    Ok(([(header::CONTENT_TYPE, kind)], body).into_response())
 }
 
 /// What is made of the run so far, or of the next `seconds` that the query names.
