@@ -5,7 +5,7 @@
 //!
 //! | module, and feature | |
 //! |---|---|
-//! | [`prometheus`] | Prometheus' text format and OpenMetrics; with the feature `prometheus-native` native histograms |
+//! | [`prometheus`] | Prometheus' text format and OpenMetrics; with the feature `prometheus-native` native histograms, with `prometheus-client` a collector for that crate |
 //! | `otlp` | OpenTelemetry's protocol, over HTTP and over gRPC: features `otlp-http`, `otlp-grpc` |
 //! | [`pprof`] | profiles as Go's mutex and block profiles, for `go tool pprof` and what else reads them |
 //! | [`folded`] | folded stacks, for `inferno-flamegraph` and `flamegraph.pl` |

@@ -52,7 +52,8 @@
 //! exact.
 //!
 //! With the feature `prometheus-native` a server that asks for native histograms gets them, one bucket for each
-//! of the snapshot's, beside these: `native::protobuf`.
+//! of the snapshot's, beside these: `native::protobuf`. A program that has a registry of the crate `prometheus-client`
+//! registers `client::Collector` there: the feature `prometheus-client`.
 //!
 //! # Cardinality
 //!
@@ -64,7 +65,13 @@
 //! for the program that it scrapes.)
 
 pub(crate) mod buckets;
-#[cfg(any(feature = "otlp", feature = "prometheus-native"))]
+#[cfg(feature = "prometheus-client")]
+pub mod client;
+#[cfg(any(
+    feature = "otlp",
+    feature = "prometheus-native",
+    feature = "prometheus-client"
+))]
 pub(crate) mod collected;
 mod families;
 mod format;
@@ -76,6 +83,8 @@ mod operations;
 mod proto;
 mod series;
 pub(crate) mod sink;
+#[cfg(any(feature = "prometheus-native", feature = "prometheus-client"))]
+mod sparse;
 mod write;
 
 pub use format::Format;
