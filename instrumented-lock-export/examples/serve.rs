@@ -6,10 +6,13 @@
 //!
 //! works for 60 seconds, prints what it has recorded, and serves until standard input ends.
 
-use instrumented_lock::{LockSnapshot, Mutex, RwLock, Snapshot, instrumented, registry};
+use instrumented_lock::{
+    LockSnapshot, Mutex, OperationSnapshot, RwLock, Snapshot, instrumented, operation, registry,
+};
 use instrumented_lock_export::serve::serve;
 use std::collections::HashMap;
 use std::error::Error;
+use std::fmt::Write as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,6 +25,7 @@ struct Store {
 
 impl Store {
     fn put(&self, key: u64) {
+        let _operation = operation("put");
         let mut index = self.index.write();
         index.insert(key % 512, key);
         // Something slow, so that others wait.
@@ -37,6 +41,7 @@ impl Store {
     }
 
     fn get(&self, key: u64) -> Option<u64> {
+        let _operation = operation("get");
         self.index.read().get(&(key % 512)).copied()
     }
 }
@@ -67,7 +72,32 @@ fn totals(snapshot: &Snapshot) -> String {
     let holds: u64 = modes().map(|(_, mode)| mode.hold().count()).sum();
     let waited: Duration = modes().map(|(_, mode)| mode.blocked().sum()).sum();
     let waited = waited.as_secs_f64();
-    format!("acquisitions {acquisitions} contended {contended} holds {holds} waited {waited}")
+    let opened: u64 = snapshot
+        .operations()
+        .iter()
+        .map(OperationSnapshot::opened)
+        .sum();
+    format!(
+        "acquisitions {acquisitions} contended {contended} holds {holds} opened {opened} waited {waited}"
+    )
+}
+
+/// Quantiles as the snapshot has them, a line each: lock, mode, which distribution, quantile, seconds.
+fn quantiles(snapshot: &Snapshot) -> String {
+    let mut out = String::new();
+    for lock in snapshot.locks() {
+        for (mode, figures) in lock.modes() {
+            for (of, distribution) in [("wait", figures.wait()), ("hold", figures.hold())] {
+                for q in [0.5, 0.9, 0.99] {
+                    if let Some(time) = distribution.quantile(q) {
+                        let seconds = time.as_secs_f64();
+                        let _ = writeln!(out, "quantile {} {mode} {of} {q} {seconds}", lock.name());
+                    }
+                }
+            }
+        }
+    }
+    out
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -81,6 +111,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let server = serve(address)?;
     println!("http://{}", server.address());
     let store = Store::default();
+    store.journal.set_label("the only one");
     let until = Instant::now() + Duration::try_from_secs_f64(seconds)?;
     thread::scope(|scope| {
         for seed in 1..=4 {
@@ -88,7 +119,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             scope.spawn(move || work(store, until, 2 * seed + 1));
         }
     });
-    println!("{}", totals(&registry::snapshot()));
+    let snapshot = registry::snapshot();
+    println!("{}", totals(&snapshot));
+    print!("{}", quantiles(&snapshot));
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
     Ok(())
 }

@@ -13,6 +13,36 @@ fn the_page_is_as_recorded() {
     assert_golden("page.html", &page(&known()));
 }
 
+#[test]
+fn operations_and_locks_of_a_class_have_their_rows() {
+    let written = page(&known());
+    let rows: Vec<_> = written
+        .split("<tr>")
+        .map(|row| unescaped(&read(row).text))
+        .collect();
+    for row in [
+        "shard 17470 ms35 ms17.5 ms",
+        "0x7f000020, dropped230 ms15 ms7.50 ms",
+        "(others)11 µs500 ns250 ns",
+        "GET /keysall36180 ms80 ms26.7 ms8.89 ms11.4 ms",
+        "PUT /keys <all>app::store::Store::index2120 ms20 ms6.67 ms2.22 ms2.86 ms",
+    ] {
+        assert!(
+            rows.iter().any(|one| one.starts_with(row)),
+            "{row}: {rows:#?}"
+        );
+    }
+    // A class with one lock only has no table of them.
+    let modes = [(); 3].map(|()| support::mode(&[1], &[1], 0));
+    let mut lock = support::lock("a", "Mutex", &modes, &[]);
+    lock["waited_for"] = vec![support::instance(None, 1, 1, 1)].into();
+    let of_one = page(&support::snapshot(vec![lock.clone()]));
+    assert!(!of_one.contains("Locks of this class"));
+    lock["instances"] = 2.into();
+    let of_two = page(&support::snapshot(vec![lock]));
+    assert!(of_two.contains("Locks of this class"));
+}
+
 /// What stands in the tags and between them.
 struct Page<'a> {
     tags: Vec<&'a str>,
@@ -105,6 +135,11 @@ proptest! {
             let is_used = lock.modes().any(|(_, mode)| mode.acquisitions() > 0);
             let shown = lock.name().replace(|c: char| c.is_control() && !"\n\r\t".contains(c), "\u{fffd}");
             prop_assert!(!is_used || text.contains(&shown), "{:?}", lock.name());
+        }
+        let (_, operations) = text.split_once("Operations").unwrap_or_default();
+        for operation in snapshot.operations() {
+            let shown = operation.name().replace(|c: char| c.is_control() && !"\n\r\t".contains(c), "\u{fffd}");
+            prop_assert!(operations.contains(&shown), "{:?}", operation.name());
         }
     }
 }

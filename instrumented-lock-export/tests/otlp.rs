@@ -7,7 +7,7 @@ mod support;
 use flate2::read::GzDecoder;
 use instrumented_lock::{Distribution, Mutex, Snapshot, registry};
 use instrumented_lock_export::otlp::opentelemetry_proto::tonic as proto;
-use instrumented_lock_export::otlp::{Exporter, Protocol, Settings, Sites, request};
+use instrumented_lock_export::otlp::{Exporter, Protocol, Series, Settings, request};
 use proptest::prelude::*;
 use prost::Message as _;
 use proto::collector::metrics::v1::metrics_service_server::{MetricsService, MetricsServiceServer};
@@ -394,8 +394,8 @@ fn what_is_off_sends_nothing_and_what_is_missing_is_said() {
 }
 
 fn message(snapshot: &Snapshot) -> Message {
-    let sites = Sites::of(snapshot, 3);
-    let message = request(snapshot, &sites, &[], UNIX_EPOCH, SystemTime::now());
+    let series = Series::of(snapshot, 3);
+    let message = request(snapshot, &series, &[], UNIX_EPOCH, SystemTime::now());
     // As a receiver has it.
     Message::decode(&*message.encode_to_vec()).unwrap()
 }

@@ -2,17 +2,19 @@
 
 #![allow(clippy::float_cmp, reason = "counts are whole numbers")]
 
+mod samples;
 mod support;
 
-use instrumented_lock::{CallSite, Distribution, Snapshot};
-use instrumented_lock_export::prometheus::{Format, Sites, text};
+use instrumented_lock::{CallSite, Distribution, InstanceSnapshot, OperationSnapshot, Snapshot};
+use instrumented_lock_export::prometheus::{Format, Series, text};
 use proptest::prelude::*;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use samples::{Sample, parse};
+use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 use support::{assert_golden, known, many, snapshots};
 
 fn written(snapshot: &Snapshot, most: usize, format: Format) -> String {
-    text(snapshot, &Sites::of(snapshot, most), format)
+    text(snapshot, &Series::of(snapshot, most), format)
 }
 
 #[test]
@@ -35,93 +37,6 @@ fn the_format_is_the_one_that_is_asked_for() {
     assert_eq!(Format::accepted(prometheus_3), Format::OpenMetrics);
     assert_eq!(Format::accepted("*/*"), Format::Text);
     assert!(Format::Text.content_type().contains("0.0.4"));
-}
-
-/// A sample as a reader sees it.
-#[derive(Debug)]
-struct Sample {
-    name: String,
-    labels: BTreeMap<String, String>,
-    value: f64,
-}
-
-impl Sample {
-    fn label(&self, name: &str) -> &str {
-        self.labels.get(name).map_or("", String::as_str)
-    }
-}
-
-/// Reads the format by its specification; panics where it is not kept.
-fn parse(text: &str) -> Vec<Sample> {
-    let (mut samples, mut families) = (Vec::new(), HashMap::new());
-    let mut described = HashSet::new();
-    for line in text.split_terminator('\n') {
-        if let Some(rest) = line.strip_prefix("# ") {
-            let mut words = rest.splitn(3, ' ');
-            match words.next().unwrap() {
-                "HELP" => assert!(described.insert(words.next().unwrap().to_owned()), "{line}"),
-                "TYPE" => {
-                    let (name, kind) = (words.next().unwrap(), words.next().unwrap());
-                    assert!(families.insert(name.to_owned(), kind.to_owned()).is_none());
-                }
-                "UNIT" => assert_eq!(words.nth(1), Some("seconds")),
-                "EOF" => assert_eq!(text.split_terminator('\n').next_back(), Some("# EOF")),
-                other => panic!("{other}"),
-            }
-            continue;
-        }
-        let at = line.find(['{', ' ']).unwrap();
-        let (name, mut rest) = line.split_at(at);
-        let mut labels = BTreeMap::new();
-        if let Some(inside) = rest.strip_prefix('{') {
-            rest = inside;
-            while !rest.starts_with('}') {
-                let (label, value) = rest.split_once("=\"").unwrap();
-                assert!(label.chars().all(|c| c.is_ascii_lowercase() || c == '_'));
-                let mut unescaped = String::new();
-                let mut chars = value.char_indices();
-                rest = loop {
-                    match chars.next().expect("the value ends") {
-                        (i, '"') => break &value[i + 1..],
-                        (_, '\\') => unescaped.push(match chars.next().unwrap().1 {
-                            'n' => '\n',
-                            c @ ('\\' | '"') => c,
-                            c => panic!("\\{c}"),
-                        }),
-                        (_, c) => unescaped.push(c),
-                    }
-                };
-                assert!(labels.insert(label.to_owned(), unescaped).is_none());
-                rest = rest.strip_prefix(',').unwrap_or(rest);
-            }
-            rest = &rest[1..];
-        }
-        let value = rest.strip_prefix(' ').unwrap().parse().unwrap();
-        let name = name.to_owned();
-        samples.push(Sample {
-            name,
-            labels,
-            value,
-        });
-    }
-    for sample in &samples {
-        let suffixes = ["_bucket", "_sum", "_count", "_total", ""];
-        let of_family = suffixes.iter().find_map(|suffix| {
-            let family = sample.name.strip_suffix(suffix)?;
-            families.get(family)
-        });
-        let kind = of_family.unwrap_or_else(|| panic!("{} has no family", sample.name));
-        assert_eq!(kind == "counter", sample.name.ends_with("_total"));
-        assert!(sample.value >= 0.0);
-    }
-    let mut all = HashSet::new();
-    for Sample { name, labels, .. } in &samples {
-        assert!(
-            all.insert((name, labels)),
-            "{name} {labels:?} is there twice"
-        );
-    }
-    samples
 }
 
 fn find(samples: &[Sample], name: &str, labels: &[(&str, &str)]) -> f64 {
@@ -195,7 +110,28 @@ proptest! {
                 prop_assert!(is_near(of("hand_over_seconds_total"), lock.hand_over().as_secs_f64()));
                 prop_assert_eq!(of("live_locks"), 1.0);
             }
+            let n: u64 = lock.waited_for().iter().map(InstanceSnapshot::contended).sum();
+            prop_assert_eq!(of("instance_contended_total"), n as f64);
+            let waited: Duration = lock.waited_for().iter().map(InstanceSnapshot::blocked).sum();
+            prop_assert!(is_near(of("instance_wait_seconds_total"), waited.as_secs_f64()));
         }
+        let of = |name: &str| find(&samples, name, &[]);
+        let opened: u64 = snapshot.operations().iter().map(OperationSnapshot::opened).sum();
+        prop_assert_eq!(of("operations_total"), opened as f64);
+        let sum = |time: fn(&OperationSnapshot) -> Duration| {
+            snapshot.operations().iter().map(time).sum::<Duration>().as_secs_f64()
+        };
+        prop_assert!(is_near(of("operation_wait_seconds_total"), sum(OperationSnapshot::waited)));
+        prop_assert!(is_near(of("operation_hold_seconds_total"), sum(OperationSnapshot::held)));
+        prop_assert!(is_near(of("operation_blame_seconds_total"), sum(OperationSnapshot::blame)));
+        let told = |family: &str, label: &str| {
+            let of_family = samples.iter().filter(|sample| sample.name.ends_with(family));
+            let labels = of_family.map(|sample| (sample.label("lock"), sample.label(label)));
+            labels.filter(|(_, label)| *label != "other").collect::<HashSet<_>>().len()
+        };
+        prop_assert!(told("k_instance_wait_seconds_total", "lock_instance") <= most);
+        prop_assert!(told("k_operation_wait_seconds_total", "operation") <= most);
+        prop_assert!(told("k_operations_total", "operation") <= most);
         let told = |sample: &&Sample| !matches!(sample.label("site"), "" | "other");
         let sites: HashSet<_> = samples.iter().filter(told)
             .map(|sample| (sample.label("lock"), sample.label("site"))).collect();
@@ -213,22 +149,22 @@ fn the_lines_that_are_told_apart_are_those_that_cost_most_and_stay_so() {
         let modes = [(); 3].map(|()| support::mode(&[1], &[], 0));
         support::snapshot(vec![support::lock("a", "Mutex", &modes, &lines)])
     };
-    let told = |snapshot: &Snapshot, sites: &Sites| -> BTreeMap<String, f64> {
-        let samples = parse(&text(snapshot, sites, Format::Text));
+    let told = |snapshot: &Snapshot, series: &Series| -> BTreeMap<String, f64> {
+        let samples = parse(&text(snapshot, series, Format::Text));
         let waits = |sample: &&Sample| sample.name.ends_with("site_wait_seconds_total");
         let told = samples.iter().filter(waits);
         told.map(|sample| (sample.label("site").to_owned(), sample.value * 1e9))
             .collect()
     };
     let before = lines(&[10, 3000, 2000]);
-    let mut sites = Sites::of(&before, 2);
-    let names: Vec<_> = told(&before, &sites).into_keys().collect();
+    let mut series = Series::of(&before, 2);
+    let names: Vec<_> = told(&before, &series).into_keys().collect();
     assert_eq!(names, ["other", "src/a.rs:2:9", "src/a.rs:3:9"]);
     // The first line has become the dearest; the counter of the others must not go down.
     let after = lines(&[9000, 3000, 2000]);
-    sites.add(&after);
-    assert!((told(&after, &sites)["other"] - 9000.0).abs() < 1.0);
-    let mut roomy = Sites::of(&before, 4);
+    series.add(&after);
+    assert!((told(&after, &series)["other"] - 9000.0).abs() < 1.0);
+    let mut roomy = Series::of(&before, 4);
     roomy.add(&after);
     assert_eq!(told(&after, &roomy).len(), 3);
 }
@@ -238,11 +174,39 @@ fn a_thousand_classes_are_a_scrape_of_four_megabytes_at_most() {
     let snapshot = many(1000);
     let once = || {
         let start = Instant::now();
-        let body = written(&snapshot, Sites::DEFAULT, Format::Text);
+        let body = written(&snapshot, Series::DEFAULT, Format::Text);
         (start.elapsed(), body)
     };
     let (time, body) = (0..5).map(|_| once()).min().unwrap();
     println!("{} bytes in {time:?}", body.len());
     assert!(body.len() <= 4_000_000, "{} bytes", body.len());
     assert_eq!(find(&parse(&body), "acquisitions_total", &[]), 70_000.0);
+}
+
+#[test]
+fn what_is_told_apart_once_stays_so_also_of_operations_and_locks_of_a_class() {
+    let of = |costs: [(&str, u64); 3]| {
+        let modes = [(); 3].map(|()| support::mode(&[1], &[], 0));
+        let mut lock = support::lock("a", "Mutex", &modes, &[]);
+        let instances = costs.map(|(name, ns)| support::instance(Some(name), 1, 1, ns));
+        lock["waited_for"] = instances.to_vec().into();
+        let operations = costs.map(|(name, ns)| support::operation(name, 1, &[("a", ns)]));
+        support::with_operations(vec![lock], &operations)
+    };
+    let before = of([("x", 10), ("y", 3000), ("z", 2000)]);
+    let after = of([("x", 9000), ("y", 3000), ("z", 2000)]);
+    let mut series = Series::of(&before, 2);
+    series.add(&after);
+    let samples = parse(&text(&after, &series, Format::Text));
+    for (family, label) in [
+        ("operation_wait_seconds_total", "operation"),
+        ("instance_wait_seconds_total", "lock_instance"),
+    ] {
+        let of = |value| (find(&samples, family, &[(label, value)]) * 1e9).round();
+        assert_eq!(
+            ["x", "y", "z", "other"].map(of),
+            [0.0, 3000.0, 2000.0, 9000.0],
+            "{family}"
+        );
+    }
 }

@@ -89,6 +89,16 @@ fn every_path_has_its_format() {
         "{head}"
     );
     assert!(body.ends_with(b"# EOF\n"));
+    let accept = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\
+                  Accept: application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;\
+                  encoding=delimited,text/plain;q=0.5\r\n\r\n";
+    let (head, body) = ask(&server, accept);
+    let kind = "content-type: application/vnd.google.protobuf; proto=io.prometheus.client.metricfamily; encoding=delimited\r\n";
+    assert!(head.contains(kind), "{head}");
+    // The length of the first message, its field 1 and the length of that.
+    let name = b"\x0a\x1einstrumented_lock_wait_seconds\x12";
+    let at = body.windows(name.len()).position(|part| part == name);
+    assert!(matches!(at, Some(1..=5)), "{body:?}");
 }
 
 #[test]

@@ -99,6 +99,6 @@ fn act(command: Command) -> Result<(), Failure> {
 }
 
 fn metrics(snapshot: &Snapshot) -> String {
-    let sites = prometheus::Sites::of(snapshot, prometheus::Sites::DEFAULT);
-    prometheus::text(snapshot, &sites, prometheus::Format::Text)
+    let series = prometheus::Series::of(snapshot, prometheus::Series::DEFAULT);
+    prometheus::text(snapshot, &series, prometheus::Format::Text)
 }

@@ -2,12 +2,15 @@
 
 use super::markup::{Markup, place};
 use super::tables::is_used;
-use instrumented_lock::{Blame, Distribution, Location, LockSnapshot, report};
+use instrumented_lock::{Blame, Distribution, InstanceSnapshot, Location, LockSnapshot, report};
 use std::fmt::Write as _;
 use std::time::Duration;
 
 /// Lines on each side of the matrix.
 const SIDE: usize = 8;
+
+/// Locks of the class that are listed: as many as are told apart without a label.
+const INSTANCES: usize = 64;
 
 /// The details of the lock with this number.
 pub(super) fn of_lock(out: &mut Markup, i: usize, lock: &LockSnapshot) {
@@ -35,10 +38,42 @@ pub(super) fn of_lock(out: &mut Markup, i: usize, lock: &LockSnapshot) {
             "; acquired by another thread than before: {bounces}"
         ));
     }
+    instances(out, lock);
     lines(out, lock);
     matrix(out, lock.blame());
     distributions(out, lock);
     out.raw("</details>");
+}
+
+/// Which locks of the class were waited for; nothing where there is only one that could be.
+fn instances(out: &mut Markup, lock: &LockSnapshot) {
+    let all = lock.waited_for();
+    let is_only = lock.used() < 2 && all.iter().all(|one| one.label().is_none());
+    if all.is_empty() || is_only {
+        return;
+    }
+    out.raw("<div class=wide><table><caption>Locks of this class that were waited for</caption>");
+    out.raw("<thead><tr><th class=l>lock<th>contended<th>waited<th>max");
+    out.raw("<th>others waited while it was held<tbody>");
+    let (others, told): (Vec<_>, Vec<_>) = all.iter().partition(|one| one.is_others());
+    let left = told.len().saturating_sub(INSTANCES);
+    for one in told.into_iter().take(INSTANCES).chain(others) {
+        instance(out, one);
+    }
+    out.raw("</table></div>");
+    if left > 0 {
+        out.raw(&format!("<p>and {} more", report::count(left as u64)));
+    }
+}
+
+fn instance(out: &mut Markup, one: &InstanceSnapshot) {
+    let gone = if one.is_gone() { ", dropped" } else { "" };
+    out.raw("<tr>");
+    out.cell(&format!("{}{gone}", one.name()));
+    out.count(one.contended());
+    for time in [one.blocked(), one.blocked_max(), one.blame()] {
+        out.time(Some(time));
+    }
 }
 
 fn lines(out: &mut Markup, lock: &LockSnapshot) {

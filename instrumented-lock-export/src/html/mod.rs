@@ -1,5 +1,6 @@
-//! One page for a browser: the table, sortable and with a filter; for each lock its lines, who waits for
-//! whom, and its distributions on a logarithmic axis; what is in flight; the advice.
+//! One page for a browser: the table, sortable and with a filter; for each lock which of its class were
+//! waited for, its lines, who waits for whom, and its distributions on a logarithmic axis; the operations; what
+//! is in flight; the advice.
 //!
 //! The page has everything in it and asks nobody for anything, which its own policy forbids it too. Without
 //! scripts it shows the same, unsorted. Sizes: some 0.5 KB for each mode of a lock, and 2 to 6 KB for the
@@ -73,9 +74,10 @@ pub fn page_with(snapshot: &Snapshot, options: &Options) -> String {
     tables::in_flight(&mut out, snapshot);
     let mut table = Markup::default();
     tables::locks(&mut table, &locks, locks.len());
-    let room = options
-        .size
-        .saturating_sub(out.len() + table.len() + SCRIPT.len());
+    let mut operations = Markup::default();
+    tables::operations(&mut operations, snapshot);
+    let others = out.len() + table.len() + operations.len() + SCRIPT.len();
+    let room = options.size.saturating_sub(others);
     let mut details = Markup::default();
     let mut with_details = 0;
     for (i, lock) in locks.iter().enumerate() {
@@ -89,6 +91,7 @@ pub fn page_with(snapshot: &Snapshot, options: &Options) -> String {
     }
     // Written again with links to those details only that are there.
     tables::locks(&mut out, &locks, with_details);
+    out.append(&operations);
     if with_details > 0 {
         out.raw("<section><h2>Each lock</h2>");
         out.append(&details);

@@ -1,13 +1,20 @@
 //! The tables of the whole snapshot: all locks, what is in flight, the advice.
 
 use super::markup::Markup;
-use instrumented_lock::{InFlightState, LockSnapshot, Mode, ModeSnapshot, Snapshot};
+use instrumented_lock::{
+    InFlightState, LockSnapshot, Mode, ModeSnapshot, OperationLock, OperationSnapshot, Snapshot,
+};
+use std::time::Duration;
 
 /// What is listed as in flight, longest first.
 const IN_FLIGHT: usize = 200;
 
 /// What is said of locks, the surest first.
 const ADVICE: usize = 50;
+
+/// Operations that are listed, those that waited longest, and locks of each.
+const OPERATIONS: usize = 100;
+const LOCKS: usize = 8;
 
 /// The columns of the table: whether it is text, its head, and what that means.
 const COLUMNS: [(bool, &str, &str); 15] = [
@@ -139,6 +146,67 @@ pub(super) fn in_flight(out: &mut Markup, snapshot: &Snapshot) {
         out.raw(&format!("<p>and {} more", all.len() - IN_FLIGHT));
     }
     out.raw("</section>");
+}
+
+/// What each operation has waited for and held, by lock.
+pub(super) fn operations(out: &mut Markup, snapshot: &Snapshot) {
+    let all = snapshot.operations();
+    if all.is_empty() {
+        return;
+    }
+    out.raw("<section id=operations><h2>Operations</h2><div class=wide><table><caption>");
+    out.raw(
+        "What each has waited for and held, in all and by lock; those that waited longest come",
+    );
+    out.raw(" first</caption><thead><tr><th class=l>operation<th class=l>lock<th>opened");
+    out.raw("<th>acquired<th>contended<th>waited<th>max<th>held<th>max");
+    out.raw("<th>others waited meanwhile<tbody>");
+    for operation in all.iter().take(OPERATIONS) {
+        let locks = operation.locks();
+        let sum = |of: fn(&OperationLock) -> u64| locks.iter().map(of).sum::<u64>();
+        let longest = |of: fn(&OperationLock) -> Duration| locks.iter().map(of).max();
+        out.raw("<tr><th scope=row class=l>");
+        out.text(operation.name());
+        out.raw("<td class=l>all");
+        out.count(operation.opened());
+        out.count(sum(OperationLock::acquisitions));
+        out.count(sum(OperationLock::contended));
+        out.time(Some(operation.waited()));
+        out.time(longest(OperationLock::waited_max));
+        out.time(Some(operation.held()));
+        out.time(longest(OperationLock::held_max));
+        out.time(Some(operation.blame()));
+        for lock in locks.iter().take(LOCKS) {
+            lock_of_operation(out, operation, lock);
+        }
+        if locks.len() > LOCKS {
+            let more = locks.len() - LOCKS;
+            out.raw(&format!("<tr><td><td class=l>and {more} more"));
+        }
+    }
+    out.raw("</table></div>");
+    if all.len() > OPERATIONS {
+        out.raw(&format!("<p>and {} more", all.len() - OPERATIONS));
+    }
+    out.raw("</section>");
+}
+
+fn lock_of_operation(out: &mut Markup, operation: &OperationSnapshot, lock: &OperationLock) {
+    out.raw("<tr>");
+    out.cell(operation.name());
+    out.cell(lock.lock());
+    out.raw("<td>");
+    out.count(lock.acquisitions());
+    out.count(lock.contended());
+    for time in [
+        lock.waited(),
+        lock.waited_max(),
+        lock.held(),
+        lock.held_max(),
+        lock.blame(),
+    ] {
+        out.time(Some(time));
+    }
 }
 
 /// What the figures mean.

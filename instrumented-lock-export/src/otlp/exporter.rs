@@ -3,7 +3,7 @@
 use super::message::request;
 use super::settings::{Protocol, Settings};
 use super::transport::{Refusal, Taken, Transport};
-use crate::prometheus::Sites;
+use crate::prometheus::Series;
 use instrumented_lock::registry;
 use std::io::{self, Write as _};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -69,7 +69,7 @@ impl Exporter {
             transport: transport(&settings)?,
             // The same in every message, or a collector would take each for a restart.
             began: SystemTime::now() - registry::snapshot().elapsed(),
-            sites: None,
+            series: None,
             status: Arc::clone(&status),
             settings,
         };
@@ -145,7 +145,7 @@ struct Sending {
     transport: Box<dyn Transport>,
     began: SystemTime,
     /// Which lines are told apart; `None` before the first message.
-    sites: Option<Sites>,
+    series: Option<Series>,
     status: Arc<Mutex<Status>>,
 }
 
@@ -175,10 +175,12 @@ impl Sending {
     fn send(&mut self) -> Result<(), Refusal> {
         let snapshot = registry::snapshot();
         let now = SystemTime::now();
-        let most = self.settings.sites;
-        let sites = self.sites.get_or_insert_with(|| Sites::of(&snapshot, most));
-        sites.add(&snapshot);
-        let message = request(&snapshot, sites, &self.settings.resource, self.began, now);
+        let most = self.settings.series;
+        let series = self
+            .series
+            .get_or_insert_with(|| Series::of(&snapshot, most));
+        series.add(&snapshot);
+        let message = request(&snapshot, series, &self.settings.resource, self.began, now);
         let sent = self.transport.send(&message);
         let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         let (problem, answer) = match sent {

@@ -1,6 +1,7 @@
 //! [`request`]: a snapshot as the message of OTLP.
 
-use crate::prometheus::Sites;
+use crate::prometheus::Series;
+use crate::prometheus::buckets::eighths;
 use crate::prometheus::collected::{Family, Labels, Value, collect};
 use crate::prometheus::sink::Kind;
 use instrumented_lock::{Distribution, Snapshot};
@@ -17,24 +18,20 @@ use opentelemetry_proto::tonic::metrics::v1::{
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Buckets an octave, as a power of two.
+/// Buckets an octave, as a power of two: what the snapshot has, because times are in its nanoseconds.
 const SCALE: i32 = 3;
-const AN_OCTAVE: f64 = 8.0;
-
-/// The bucket after 2^63 ns, for what is longer.
-const BEYOND: i32 = 8 * 63;
 
 /// A snapshot of the whole run as a message: `began` is when the run did, the same for all messages of a
 /// process; `now` is when the snapshot was taken. `resource` says whose it is, as `service.name`.
 pub fn request(
     snapshot: &Snapshot,
-    sites: &Sites,
+    series: &Series,
     resource: &[(String, String)],
     began: SystemTime,
     now: SystemTime,
 ) -> ExportMetricsServiceRequest {
     let times = (nanoseconds(began), nanoseconds(now));
-    let families = collect(snapshot, sites).into_iter();
+    let families = collect(snapshot, series).into_iter();
     let families = families.filter(|family| !family.samples.is_empty());
     let metrics = families.map(|family| metric(&family, times)).collect();
     let scope = InstrumentationScope {
@@ -131,7 +128,13 @@ fn metric(family: &Family<'_>, times: (u64, u64)) -> Metric {
     };
     let unit = match family.name {
         _ if time.is_some() => "ns",
-        "acquisitions" | "contended" | "bounces" => "{acquisition}",
+        "acquisitions"
+        | "contended"
+        | "bounces"
+        | "instance_contended"
+        | "operation_acquisitions"
+        | "operation_contended" => "{acquisition}",
+        "operations" => "{operation}",
         "try_failures" | "timeouts" => "{attempt}",
         "waiting" | "holding" | "sleeping" => "{thread}",
         "live_locks" => "{lock}",
@@ -155,7 +158,7 @@ fn histogram(distribution: &Distribution) -> ExponentialHistogramDataPoint {
             zeros += n;
             continue;
         }
-        let index = index(upper);
+        let index = eighths(upper) - 1;
         if positive.bucket_counts.is_empty() {
             positive.offset = index;
         }
@@ -177,16 +180,4 @@ fn histogram(distribution: &Distribution) -> ExponentialHistogramDataPoint {
         max: distribution.max().map(ns),
         ..ExponentialHistogramDataPoint::default()
     }
-}
-
-fn index(upper: f64) -> i32 {
-    if upper.is_infinite() {
-        return BEYOND;
-    }
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "an exponent is below a thousand"
-    )]
-    let closes = (upper.log2() * AN_OCTAVE).round() as i32;
-    closes - 1
 }

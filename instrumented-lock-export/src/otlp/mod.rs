@@ -46,7 +46,7 @@ mod settings;
 #[cfg(any(feature = "otlp-http", feature = "otlp-grpc"))]
 mod transport;
 
-pub use crate::prometheus::Sites;
+pub use crate::prometheus::Series;
 #[cfg(any(feature = "otlp-http", feature = "otlp-grpc"))]
 pub use exporter::{Exporter, Status, start};
 pub use message::request;

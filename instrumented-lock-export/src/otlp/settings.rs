@@ -1,6 +1,6 @@
 //! [`Settings`]: where to, how often, whose; by default from the environment, in OpenTelemetry's words.
 
-use crate::prometheus::Sites;
+use crate::prometheus::Series;
 use percent_encoding::percent_decode_str;
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -53,8 +53,8 @@ pub struct Settings {
     /// Whose figures they are. `service.instance.id` is added where it is not there: the number of the process
     /// and when that asked for it.
     pub resource: Vec<(String, String)>,
-    /// How many lines of the program are told apart, see [`Sites`](super::Sites).
-    pub sites: usize,
+    /// How many lines, operations and locks of a class are told apart, see [`Series`](super::Series).
+    pub series: usize,
 }
 
 impl fmt::Debug for Settings {
@@ -69,7 +69,7 @@ impl fmt::Debug for Settings {
             .field("interval", &self.interval)
             .field("has_gzip", &self.has_gzip)
             .field("resource", &self.resource)
-            .field("sites", &self.sites)
+            .field("series", &self.series)
             .finish()
     }
 }
@@ -159,7 +159,7 @@ impl Settings {
             interval: Duration::from_millis(interval),
             has_gzip,
             resource: resource(&get)?,
-            sites: Sites::DEFAULT,
+            series: Series::DEFAULT,
         })
     }
 }

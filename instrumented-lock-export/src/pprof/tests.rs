@@ -2,6 +2,7 @@
 
 use super::proto::{Label, Profile, Sample};
 use super::{block, mutex};
+use crate::support;
 use flate2::read::GzDecoder;
 use instrumented_lock::{CallSite, LockSnapshot, Snapshot};
 use proptest::prelude::*;
@@ -9,10 +10,6 @@ use prost::Message as _;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::Read as _;
-
-// What the other formats are tested with.
-#[path = "../../tests/support/mod.rs"]
-mod support;
 
 fn decode(profile: &[u8]) -> Profile {
     let mut bytes = Vec::new();

@@ -21,7 +21,38 @@ pub(super) fn classic(distribution: &Distribution) -> ([u64; BOUNDS.len()], u64)
     (counts, below + buckets.map(|(_, n)| n).sum::<u64>())
 }
 
+/// What [`classic`] says with the upper bounds in seconds, the last of which is infinite.
+#[cfg(any(feature = "prometheus-native", feature = "prometheus-client"))]
+pub(super) fn with_bounds(
+    counts: [u64; BOUNDS.len()],
+    count: u64,
+) -> [(f64, u64); BOUNDS.len() + 1] {
+    std::array::from_fn(|i| match BOUNDS.get(i) {
+        Some(power) => (seconds(*power), counts[i]),
+        None => (f64::INFINITY, count),
+    })
+}
+
 /// An upper bound of [`BOUNDS`] in seconds.
 pub(super) fn seconds(power: u32) -> f64 {
     f64::from(power).exp2() / 1e9
+}
+
+/// Where the bucket of this upper bound ends: so many eighths of an octave above 1 ns. Of the last one, which is
+/// unbounded, where the one after 2^63 ns would end.
+#[cfg(any(
+    feature = "otlp",
+    feature = "prometheus-native",
+    feature = "prometheus-client"
+))]
+pub(crate) fn eighths(upper_ns: f64) -> i32 {
+    if upper_ns.is_infinite() {
+        return 8 * 63 + 1;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "an exponent is below a thousand"
+    )]
+    let eighths = (upper_ns.log2() * 8.0).round() as i32;
+    eighths
 }

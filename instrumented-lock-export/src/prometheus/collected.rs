@@ -1,8 +1,8 @@
 //! [`Collected`]: all metrics at once, for formats that are no text.
 
 use super::families;
+use super::series::Series;
 use super::sink::{Kind, Sink};
-use super::sites::Sites;
 use instrumented_lock::{Distribution, Snapshot};
 use std::time::Duration;
 
@@ -28,9 +28,9 @@ pub(crate) struct Family<'a> {
 }
 
 /// The families of a snapshot.
-pub(crate) fn collect<'a>(snapshot: &'a Snapshot, sites: &Sites) -> Vec<Family<'a>> {
+pub(crate) fn collect<'a>(snapshot: &'a Snapshot, series: &Series) -> Vec<Family<'a>> {
     let mut all = Collected::default();
-    families::write(&mut all, snapshot, sites);
+    families::write(&mut all, snapshot, series);
     all.0
 }
 

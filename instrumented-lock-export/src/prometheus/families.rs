@@ -1,7 +1,8 @@
 //! Which families there are, and what is in them.
 
+use super::series::{OTHER, Series};
 use super::sink::{Kind, Sink};
-use super::sites::Sites;
+use super::{instances, operations};
 use instrumented_lock::{CallSite, LockSnapshot, ModeSnapshot, Snapshot};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -54,7 +55,7 @@ fn sleeps(lock: &LockSnapshot) -> bool {
 }
 
 /// Gives all of them to a format.
-pub(super) fn write<'a, S: Sink<'a>>(out: &mut S, snapshot: &'a Snapshot, sites: &Sites) {
+pub(super) fn write<'a, S: Sink<'a>>(out: &mut S, snapshot: &'a Snapshot, series: &Series) {
     let classes: Vec<_> = snapshot
         .locks()
         .iter()
@@ -63,7 +64,9 @@ pub(super) fn write<'a, S: Sink<'a>>(out: &mut S, snapshot: &'a Snapshot, sites:
         .collect();
     histograms(out, &classes);
     counters(out, &classes);
-    lines(out, &classes, sites);
+    lines(out, &classes, series);
+    instances::write(out, snapshot, series);
+    operations::write(out, snapshot, series);
     gauges(out, &classes);
     out.family("recording", Kind::Gauge, "Whether recording is on.");
     out.sample(&S::Labels::default(), u64::from(snapshot.is_enabled()));
@@ -151,7 +154,7 @@ fn counters<'a, S: Sink<'a>>(out: &mut S, classes: &[Class<'a, S::Labels>]) {
     }
 }
 
-fn lines<'a, S: Sink<'a>>(out: &mut S, classes: &[Class<'a, S::Labels>], sites: &Sites) {
+fn lines<'a, S: Sink<'a>>(out: &mut S, classes: &[Class<'a, S::Labels>], series: &Series) {
     let families: [(&'static str, &'static str, OfLine); 2] = [
         (
             "site_wait_seconds",
@@ -171,9 +174,9 @@ fn lines<'a, S: Sink<'a>>(out: &mut S, classes: &[Class<'a, S::Labels>], sites: 
             let mut rows = BTreeMap::<_, Duration>::new();
             for site in class.lock.call_sites() {
                 let time = time(site);
-                let known = sites.label(class.lock, site);
+                let known = series.line(class.lock, site);
                 if known.is_some() || !time.is_zero() {
-                    let site_label = known.unwrap_or_else(|| "other".to_owned());
+                    let site_label = known.unwrap_or_else(|| OTHER.to_owned());
                     let sum = rows.entry((site.mode(), site_label)).or_default();
                     *sum = sum.saturating_add(time);
                 }

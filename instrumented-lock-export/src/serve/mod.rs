@@ -2,7 +2,7 @@
 //!
 //! | path | |
 //! |---|---|
-//! | `/metrics` | [`prometheus`](crate::prometheus), in the format that is asked for |
+//! | `/metrics` | [`prometheus`](crate::prometheus), in the format that is asked for; native histograms where they are |
 //! | `/locks` | the [page](crate::html), refreshing itself |
 //! | `/locks.json` | the snapshot as JSON |
 //! | `/locks/table`, `/locks/lock_stat` | the library's reports |

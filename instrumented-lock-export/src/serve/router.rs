@@ -1,6 +1,6 @@
 //! The answers, as a router for axum.
 
-use crate::prometheus::{Format, Sites};
+use crate::prometheus::{Format, Series, native};
 use crate::{folded, html, pprof, prometheus};
 use axum::Router;
 use axum::body::Body;
@@ -85,24 +85,35 @@ fn page(snapshot: &Snapshot) -> String {
 }
 
 /// Which lines have been labels so far; `None` before the first scrape.
-type Told = Arc<Mutex<Option<Sites>>>;
+type Told = Arc<Mutex<Option<Series>>>;
 
 async fn metrics(State(told): State<Told>, headers: HeaderMap) -> Result<Response, Failure> {
     let accept = headers.get(header::ACCEPT);
     let accept = accept.and_then(|accept| accept.to_str().ok());
-    let format = Format::accepted(accept.unwrap_or_default());
+    let accept = accept.unwrap_or_default();
+    let is_native = native::is_preferred(accept);
+    let format = Format::accepted(accept);
     let body = blocking(move || {
         let snapshot = registry::snapshot();
         // A panic in between has left them whole.
         let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        let sites = told.get_or_insert_with(|| Sites::of(&snapshot, Sites::DEFAULT));
-        sites.add(&snapshot);
-        let sites = sites.clone();
+        let series = told.get_or_insert_with(|| Series::of(&snapshot, Series::DEFAULT));
+        series.add(&snapshot);
+        let series = series.clone();
         drop(told);
-        prometheus::text(&snapshot, &sites, format)
+        if is_native {
+            native::protobuf(&snapshot, &series)
+        } else {
+            prometheus::text(&snapshot, &series, format).into_bytes()
+        }
     })
     .await?;
-    Ok(([(header::CONTENT_TYPE, format.content_type())], body).into_response())
+    let kind = if is_native {
+        native::CONTENT_TYPE
+    } else {
+        format.content_type()
+    };
+    Ok(([(header::CONTENT_TYPE, kind)], body).into_response())
 }
 
 /// How long a timeline is where the query does not say it.

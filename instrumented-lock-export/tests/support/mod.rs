@@ -5,13 +5,61 @@
 use instrumented_lock::Snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The snapshot that the library's own reports are tested with.
+/// The snapshot that the library's own reports are tested with, and operations and locks that were waited for.
 pub fn known() -> Snapshot {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/snapshot.json");
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    let mut known: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let locks = known["locks"].as_array_mut().unwrap();
+    let index = locks
+        .iter_mut()
+        .find(|lock| lock["name"] == "app::store::Store::index");
+    index.unwrap()["waited_for"] = json!([
+        instance(Some("shard 17"), 0x7f00_0010, 4, 70_000_000),
+        instance(None, 0x7f00_0020, 2, 30_000_000),
+        instance(None, 0, 1, 1000),
+    ]);
+    known["operations"] = json!([
+        operation(
+            "GET /keys",
+            3,
+            &[("app::store::Store::index", 80_000_000), ("unused::A", 0)]
+        ),
+        operation(
+            "PUT /keys <all>",
+            2,
+            &[("app::store::Store::index", 20_000_000)]
+        ),
+        operation(
+            "(other)",
+            1,
+            &[("app::journal::Journal::lines", 12_000_000)]
+        ),
+    ]);
+    serde_json::from_value(known).unwrap()
+}
+
+/// One lock of a class, or all others where the address is 0.
+pub fn instance(label: Option<&str>, address: u64, contended: u64, ns: u64) -> Value {
+    json!({
+        "label": label, "address": address, "number": address, "is_gone": contended == 2,
+        "contended": contended, "blocked_ns": ns, "blocked_max_ns": ns / 2, "blame_ns": ns / 4,
+    })
+}
+
+/// An operation that has waited so long for each of these locks.
+pub fn operation(name: &str, opened: u64, locks: &[(&str, u64)]) -> Value {
+    let lock = |&(lock, ns): &(&str, u64)| {
+        json!({
+            "lock": lock, "acquisitions": opened, "hold_total_ns": ns / 3, "hold_max_ns": ns / 9,
+            "contended": u64::from(ns > 0), "gave_up": 0, "waited_ns": ns, "waited_max_ns": ns,
+            "blame_ns": ns / 7,
+        })
+    };
+    json!({"name": name, "opened": opened, "locks": locks.iter().map(lock).collect::<Vec<_>>()})
 }
 
 fn golden(name: &str) -> PathBuf {
@@ -39,7 +87,7 @@ fn bucket_of(ns: u64) -> usize {
 
 /// Durations in nanoseconds as a distribution.
 pub fn distribution(values: &[u64]) -> Value {
-    let mut buckets = std::collections::BTreeMap::<usize, u64>::new();
+    let mut buckets = BTreeMap::<usize, u64>::new();
     for &ns in values {
         *buckets.entry(bucket_of(ns)).or_default() += 1;
     }
@@ -108,12 +156,17 @@ pub fn lock(name: &str, kind: &str, modes: &[Value; 3], lines: &[(String, u64)])
 }
 
 /// A snapshot of these locks.
-pub fn snapshot(mut locks: Vec<Value>) -> Snapshot {
+pub fn snapshot(locks: Vec<Value>) -> Snapshot {
+    with_operations(locks, &[])
+}
+
+/// A snapshot of these locks and operations.
+pub fn with_operations(mut locks: Vec<Value>, operations: &[Value]) -> Snapshot {
     locks.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
     locks.dedup_by(|a, b| a["name"] == b["name"]);
     let snapshot = json!({
         "elapsed_ns": 1_000_000_000, "begun_ns": 5, "enabled": true, "diagnostics": [],
-        "locks": locks, "in_flight": [],
+        "locks": locks, "in_flight": [], "operations": operations,
     });
     serde_json::from_value(snapshot).unwrap()
 }
@@ -139,11 +192,32 @@ pub fn snapshots() -> impl Strategy<Value = Snapshot> {
     let modes = [0; 3].map(|_| (durations(), durations(), 0..3u64));
     let lines = prop::collection::vec((awkward(), 0..1u64 << 40), 0..4);
     let kinds = prop::sample::select(&["Mutex", "RwLock", "Condvar", "Unknown"][..]);
-    let one = (awkward(), kinds, modes, lines).prop_map(|(name, kind, modes, lines)| {
-        let modes = modes.map(|(holds, blocked, n)| mode(&holds, &blocked, n));
-        lock(&name, kind, &modes, &lines)
-    });
-    prop::collection::vec(one, 0..4).prop_map(snapshot)
+    let label = prop::option::of(awkward());
+    let instances = prop::collection::vec((label, 0..3u64, 0..9u64, 0..1u64 << 40), 0..4);
+    let one = (awkward(), kinds, modes, lines, instances).prop_map(
+        |(name, kind, modes, lines, instances)| {
+            let modes = modes.map(|(holds, blocked, n)| mode(&holds, &blocked, n));
+            let mut lock = lock(&name, kind, &modes, &lines);
+            let one = |(label, address, n, ns): (Option<String>, _, _, _)| {
+                instance(label.as_deref(), address, n, ns)
+            };
+            lock["waited_for"] = instances.into_iter().map(one).collect();
+            lock
+        },
+    );
+    let locks = prop::collection::btree_map(awkward(), 0..1u64 << 40, 0..3);
+    let operations = prop::collection::btree_map(awkward(), (0..9u64, locks), 0..4);
+    (prop::collection::vec(one, 0..4), operations).prop_map(|(locks, operations)| {
+        let one = |(name, (opened, locks)): (&String, &(u64, BTreeMap<String, u64>))| {
+            let locks: Vec<_> = locks
+                .iter()
+                .map(|(lock, ns)| (lock.as_str(), *ns))
+                .collect();
+            operation(name, *opened, &locks)
+        };
+        let operations: Vec<_> = operations.iter().map(one).collect();
+        with_operations(locks, &operations)
+    })
 }
 
 /// So many classes as a busy program has, each with holds and waits of all lengths and six lines.
