@@ -1,7 +1,9 @@
 //! Folded stacks: a line for each stack, frames from the outside in with `;` between them, and a number.
 //! What `inferno-flamegraph` and `flamegraph.pl` draw; numbers are nanoseconds.
 //!
-//! The frames are the lock, the line with its mode and, where it is known who waited for whom, the other line.
+//! The frames are the lock, the line with its mode and, where it is known who waited for whom, the other line. Where
+//! [stacks](instrumented_lock::LockSnapshot::stacks) have been captured, they stand in place of lines: the lock, then
+//! who called whom. They are estimates; what they do not come to is left with the lines.
 
 use crate::stacks::{self, Stack};
 use instrumented_lock::Snapshot;

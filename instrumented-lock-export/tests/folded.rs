@@ -13,6 +13,55 @@ fn folded_stacks_are_as_recorded() {
     assert_golden("blame.folded", &folded::blame(&known()));
 }
 
+/// A lock that has been waited for, with stacks that come to so much of that.
+fn with_stacks(ns: u64) -> instrumented_lock::Snapshot {
+    let none = support::mode(&[], &[], 0);
+    let mut lock = support::lock(
+        "app::Lock",
+        "Mutex",
+        &[none.clone(), none.clone(), none],
+        &[
+            ("src/helper.rs".to_owned(), 800),
+            ("src/helper.rs".to_owned(), 200),
+        ],
+    );
+    lock["stacks"] = serde_json::json!([
+        support::stack("waiter", 1, ns, &["app::help", "app::get", "main"]),
+        support::stack("holder", 1, ns / 2, &["app::help", "app::scan", "main"]),
+    ]);
+    support::snapshot(vec![lock])
+}
+
+#[test]
+fn captured_stacks_stand_in_place_of_as_much_of_the_lines() {
+    let part = with_stacks(600);
+    let waits = folded::waits(&part);
+    let waits = parse(&waits);
+    assert_eq!(
+        waits[0],
+        (vec!["app::Lock", "main", "app::get", "app::help"], 600)
+    );
+    let rest: Vec<_> = waits[1..].iter().map(|(_, ns)| *ns).collect();
+    assert_eq!(rest, [320, 80]);
+    let blame = folded::blame(&part);
+    let blame = parse(&blame);
+    assert_eq!(
+        blame[0],
+        (vec!["app::Lock", "main", "app::scan", "app::help"], 300)
+    );
+    // 500 are blamed on lines, and 333 are hand-over.
+    assert_eq!(
+        blame.iter().map(|(_, ns)| ns).sum::<u128>(),
+        500 + 800 / 3 + 200 / 3
+    );
+    // An estimate may be more than there was.
+    let all = folded::waits(&with_stacks(1100));
+    assert_eq!(
+        parse(&all),
+        [(vec!["app::Lock", "main", "app::get", "app::help"], 1100)]
+    );
+}
+
 /// Frames and nanoseconds.
 fn parse(text: &str) -> Vec<(Vec<&str>, u128)> {
     let line = |line: &'static str| {

@@ -2,7 +2,9 @@
 
 use super::markup::{Markup, place};
 use super::tables::is_used;
-use instrumented_lock::{Blame, Distribution, InstanceSnapshot, Location, LockSnapshot, report};
+use instrumented_lock::{
+    Blame, Distribution, InstanceSnapshot, Location, LockSnapshot, StackRole, StackSnapshot, report,
+};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -11,6 +13,9 @@ const SIDE: usize = 8;
 
 /// Locks of the class that are listed: as many as are told apart without a label.
 const INSTANCES: usize = 64;
+
+/// Stacks that are listed.
+const STACKS: usize = 24;
 
 /// The details of the lock with this number.
 pub(super) fn of_lock(out: &mut Markup, i: usize, lock: &LockSnapshot) {
@@ -41,6 +46,7 @@ pub(super) fn of_lock(out: &mut Markup, i: usize, lock: &LockSnapshot) {
     instances(out, lock);
     lines(out, lock);
     matrix(out, lock.blame());
+    stacks(out, lock);
     distributions(out, lock);
     out.raw("</details>");
 }
@@ -136,6 +142,42 @@ fn matrix(out: &mut Markup, pairs: &[Blame]) {
         }
     }
     out.raw("</table></div>");
+}
+
+/// Who called the lines that waited, and those that made others wait; nothing where that is not captured.
+fn stacks(out: &mut Markup, lock: &LockSnapshot) {
+    if lock.stacks().is_empty() {
+        return;
+    }
+    out.raw("<div class=wide><table><caption>Who called them: estimates, from some of the waits");
+    out.raw("</caption><thead><tr><th class=l>who<th class=l>mode<th>times<th>waited");
+    out.raw("<th class=l>functions, the innermost first<tbody>");
+    for stack in lock.stacks().iter().take(STACKS) {
+        stack_row(out, stack);
+    }
+    out.raw("</table></div>");
+    let left = lock.stacks().len().saturating_sub(STACKS);
+    if left > 0 {
+        out.raw(&format!("<p>and {} more", report::count(left as u64)));
+    }
+}
+
+fn stack_row(out: &mut Markup, stack: &StackSnapshot) {
+    out.raw("<tr>");
+    out.cell(match stack.role() {
+        StackRole::Waiter => "waited",
+        StackRole::Holder => "held it",
+    });
+    out.cell(&stack.mode().to_string());
+    out.count(stack.count());
+    out.time(Some(stack.total()));
+    out.raw("<td class=l>");
+    for (i, frame) in stack.frames().iter().enumerate() {
+        if i > 0 {
+            out.raw("<br>");
+        }
+        out.text(&frame.to_string());
+    }
 }
 
 /// The lines of one side, those of the largest pairs first.

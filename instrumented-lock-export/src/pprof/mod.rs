@@ -9,14 +9,15 @@
 //!
 //! then `go tool pprof -top block.pb.gz`, or `-http :8080`. The frames are the lock, the line with its mode
 //! and, where it is known who waited for whom, the line that waited; samples have the labels `lock`, `kind`
-//! and `mode`.
+//! and `mode`. Where [stacks](instrumented_lock::LockSnapshot::stacks) have been captured, they stand in place of
+//! lines: the lock, then who called whom. They are estimates; what they do not come to is left with the lines.
 
 mod proto;
 
-use crate::stacks::{self, Stack};
+use crate::stacks::{self, Stack, place};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use instrumented_lock::{Location, Snapshot};
+use instrumented_lock::Snapshot;
 use prost::Message as _;
 use proto::{Function, Label, Line, Profile, Sample, ValueType};
 use std::collections::HashMap;
@@ -69,10 +70,10 @@ impl Builder {
     }
 
     /// The number of a frame's location, from 1.
-    fn location(&mut self, name: &str, at: Option<&Location>) -> u64 {
+    fn location(&mut self, name: &str, at: Option<(&str, u32)>) -> u64 {
         let name = self.string(name);
-        let file = at.map_or(0, |at| self.string(at.file()));
-        let line = at.map_or(0, |at| i64::from(at.line()));
+        let file = at.map_or(0, |(file, _)| self.string(file));
+        let line = at.map_or(0, |(_, line)| i64::from(line));
         let next = self.profile.location.len() as u64 + 1;
         let id = *self.locations.entry((name, file, line)).or_insert(next);
         if id == next {
@@ -101,7 +102,7 @@ impl Builder {
         let mut location_id: Vec<_> = lines
             .map(|line| self.location(&line.text, line.at))
             .collect();
-        location_id.push(self.location(lock.name(), Some(lock.declared_at())));
+        location_id.push(self.location(lock.name(), Some(place(lock.declared_at()))));
         let mode = stack.mode.map(|mode| ("mode", mode.to_string()));
         let labels = [
             ("lock", lock.name().to_owned()),

@@ -22,6 +22,14 @@ pub fn known() -> Snapshot {
         instance(None, 0x7f00_0020, 2, 30_000_000),
         instance(None, 0, 1, 1000),
     ]);
+    let journal = known["locks"].as_array_mut().unwrap().iter_mut();
+    let journal = journal.filter(|lock| lock["name"] == "app::journal::Journal::lines");
+    for lock in journal {
+        lock["stacks"] = json!([
+            stack("waiter", 3, 90_000, &["append", "app::serve<Put>", "main"]),
+            stack("holder", 1, 70_000, &["app::journal::flush", "main"]),
+        ]);
+    }
     known["operations"] = json!([
         operation(
             "GET /keys",
@@ -47,6 +55,22 @@ pub fn instance(label: Option<&str>, address: u64, contended: u64, ns: u64) -> V
     json!({
         "label": label, "address": address, "number": address, "is_gone": contended == 2,
         "contended": contended, "blocked_ns": ns, "blocked_max_ns": ns / 2, "blame_ns": ns / 4,
+    })
+}
+
+/// A stack of functions, the innermost first, all of one file but the last, of which nothing is known.
+pub fn stack(role: &str, count: u64, ns: u64, functions: &[&str]) -> Value {
+    let frame = |(i, name): (usize, &&str)| {
+        let is_known = i + 1 < functions.len();
+        let (file, line) = (
+            is_known.then_some("src/app.rs"),
+            is_known.then_some(10 * (i + 1)),
+        );
+        json!({"function": name, "file": file, "line": line})
+    };
+    json!({
+        "role": role, "mode": "write", "count": count, "total_ns": ns,
+        "frames": functions.iter().enumerate().map(frame).collect::<Vec<_>>(),
     })
 }
 
