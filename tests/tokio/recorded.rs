@@ -489,3 +489,55 @@ fn the_order_in_which_tasks_take_locks_is_not_that_of_threads() {
     };
     assert!(!order.edges().iter().any(is_here));
 }
+
+#[inline(never)]
+async fn asks_for_it(lock: &Mutex<u32>) {
+    *lock.lock().await += 1;
+}
+
+#[test]
+fn tasks_have_stacks_of_who_polled_them() {
+    use instrumented_lock::{StackRole, Stacks};
+
+    registry::set_stacks(Stacks::ALL);
+    on_both(|on| async move {
+        let name: &'static str = Box::leak(format!("stacks of tasks on {on}").into_boxed_str());
+        let lock = Mutex::named(name, 0);
+        let guard = lock.lock().await;
+        {
+            let mut waits = pin!(asks_for_it(&lock));
+            assert!(poll_once(waits.as_mut()).is_pending());
+            sleep(5 * MS).await;
+            drop(guard);
+            waits.await;
+        }
+        let lock = figures(name);
+        let of = |role| {
+            let stacks = lock
+                .stacks()
+                .iter()
+                .filter(move |stack| stack.role() == role);
+            stacks.cloned().collect::<Vec<_>>()
+        };
+        let (waiters, holders) = (of(StackRole::Waiter), of(StackRole::Holder));
+        assert_eq!(
+            (waiters.len(), holders.len()),
+            (1, 1),
+            "{:#?}",
+            lock.stacks()
+        );
+        assert_eq!(waiters[0].count(), lock.write().contended());
+        let has = |name: &str| {
+            let mut frames = waiters[0].frames().iter();
+            frames.any(|frame| {
+                frame.function().contains(name)
+                    || frame
+                        .file()
+                        .is_some_and(|file| file.ends_with("recorded.rs"))
+            })
+        };
+        assert!(has("asks_for_it"), "{waiters:#?}");
+        assert!(holders[0].total() >= 4 * MS, "{holders:#?}");
+    });
+    registry::set_stacks(Stacks::OFF);
+}
