@@ -2,7 +2,9 @@
 //! to them. Every acquisition is recorded or counted as unmatched, and nothing waits for itself.
 
 use instrumented_lock::raw::Instrumented;
-use instrumented_lock::{LockSnapshot, Mutex, budget, drop_in, instrumented, lock_api, registry};
+use instrumented_lock::{
+    LockSnapshot, Mutex, budget, drop_in, instrumented, lock_api, registry, timeline,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::RefCell;
 use std::hint::{black_box, spin_loop};
@@ -197,6 +199,26 @@ fn measurements_count_what_an_allocator_locks() {
         });
     });
     assert!(used.acquisitions("ALLOCATING") > 2_000, "{used}");
+}
+
+#[test]
+fn timelines_begin_and_end_while_an_allocator_is_used() {
+    let mut events = 0;
+    thread::scope(|scope| {
+        let worker = scope.spawn(|| (0..20).for_each(|_| allocate_much()));
+        while !worker.is_finished() {
+            let recording = timeline::start().unwrap();
+            allocate_much();
+            let timeline = recording.stop();
+            let of_allocator = |event: &timeline::Event<'_>| event.lock().ends_with("ALLOCATING");
+            events += timeline.events().filter(of_allocator).count();
+            let over = timeline.events().filter(timeline::Event::is_over).count() as u64;
+            let all = timeline.holds() + timeline.waits();
+            assert_eq!(over + timeline.left_out() + timeline.dropped(), all);
+        }
+    });
+    assert!(events > 2_000, "{events}");
+    nothing_is_lost();
 }
 
 #[test]

@@ -6,7 +6,7 @@ use instrumented_lock::{
 };
 use instrumented_lock_examples::timeline as example;
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -37,70 +37,131 @@ fn ns(time: &Value) -> i64 {
     format!("{whole}{part:0<3}").parse().unwrap()
 }
 
-/// When a slice of a trace begins and ends.
-fn ends(slice: &Value) -> (i64, i64) {
-    let start = ns(&slice["ts"]);
-    (start, start + ns(&slice["dur"]))
+/// A slice, as a viewer finds it in a trace.
+#[derive(Debug)]
+struct Slice {
+    track: u64,
+    start: i64,
+    end: i64,
+    begin: Value,
+}
+
+impl Slice {
+    fn is(&self, category: &str) -> bool {
+        self.begin["cat"] == category
+    }
+
+    fn arg(&self, key: &str) -> &str {
+        self.begin["args"][key].as_str().unwrap()
+    }
+
+    fn lock(&self) -> &str {
+        self.arg("lock")
+    }
+}
+
+/// A trace, as a viewer understands it.
+struct Trace {
+    json: Value,
+    slices: Vec<Slice>,
+    /// From one slice to another.
+    arrows: Vec<(usize, usize)>,
+}
+
+impl Trace {
+    /// As Perfetto does it: all events by their times, those of one time in their order; an arrow begins in the slice
+    /// that is open, and leads to that or to the next one.
+    fn read(text: &str) -> Self {
+        let json: Value = serde_json::from_str(text).unwrap();
+        let (mut slices, mut arrows) = (Vec::<Slice>::new(), Vec::new());
+        let mut events: Vec<_> = json["traceEvents"].as_array().unwrap().iter().collect();
+        let timed = |event: &&Value| event["ph"] != "M";
+        events.retain(timed);
+        events.sort_by_key(|event| ns(&event["ts"]));
+        let mut open: HashMap<u64, Vec<usize>> = HashMap::new();
+        let mut to_next: HashMap<u64, Vec<usize>> = HashMap::new();
+        let mut begun: HashMap<u64, usize> = HashMap::new();
+        for event in events {
+            let Some(track) = event["tid"].as_u64() else {
+                continue;
+            };
+            assert!((1..1 << 32).contains(&track), "{event}");
+            let open = open.entry(track).or_default();
+            let id = || event["id"].as_u64().unwrap();
+            match event["ph"].as_str().unwrap() {
+                "B" => {
+                    let place = slices.len();
+                    for from in to_next.remove(&track).into_iter().flatten() {
+                        arrows.push((from, place));
+                    }
+                    let start = ns(&event["ts"]);
+                    open.push(place);
+                    slices.push(Slice {
+                        track,
+                        start,
+                        end: start,
+                        begin: event.clone(),
+                    });
+                }
+                "E" => slices[open.pop().unwrap()].end = ns(&event["ts"]),
+                "s" => _ = begun.insert(id(), *open.last().unwrap()),
+                "f" if event["bp"] == "e" => arrows.push((begun[&id()], *open.last().unwrap())),
+                "f" => to_next.entry(track).or_default().push(begun[&id()]),
+                other => panic!("{other}"),
+            }
+        }
+        assert!(open.values().all(Vec::is_empty) && to_next.is_empty());
+        assert_eq!(arrows.len(), begun.len());
+        Trace {
+            json,
+            slices,
+            arrows,
+        }
+    }
+
+    /// The slices of this lock, category and mode.
+    fn of(&self, lock: &str, category: &str, mode: &str) -> Vec<&Slice> {
+        let is_it = |slice: &&Slice| {
+            slice.lock().ends_with(lock) && slice.is(category) && slice.arg("mode") == mode
+        };
+        self.slices.iter().filter(is_it).collect()
+    }
 }
 
 /// The trace of a timeline, which is checked for what viewers need.
-fn trace(timeline: &Timeline) -> Value {
-    let trace: Value = serde_json::from_str(&timeline.to_trace()).unwrap();
+fn trace(timeline: &Timeline) -> Trace {
+    let trace = Trace::read(&timeline.to_trace());
     let length = i64::try_from(timeline.length().as_nanos()).unwrap();
-    let slices = with_phase(&trace, "X");
-    assert_eq!(slices.len(), timeline.events().len());
-    let mut tracks = BTreeMap::<u64, Vec<(i64, i64)>>::new();
-    for slice in &slices {
-        let (start, end) = ends(slice);
-        assert!(0 <= start && start <= end && end <= length, "{slice}");
-        for key in ["lock", "line", "mode"] {
-            assert!(slice["args"][key].is_string(), "{slice}");
-        }
-        tracks
-            .entry(slice["tid"].as_u64().unwrap())
-            .or_default()
-            .push((start, end));
-    }
-    let named = with_phase(&trace, "M")
-        .into_iter()
-        .filter(|it| it["name"] == "thread_name");
+    assert_eq!(trace.slices.len(), timeline.events().len());
+    let named = with_phase(&trace.json, "M").into_iter();
+    let named = named.filter(|it| it["name"] == "thread_name");
     let named: HashSet<_> = named.map(|it| it["tid"].as_u64().unwrap()).collect();
-    for (track, slices) in &mut tracks {
-        assert!(named.contains(track), "{track}");
-        slices.sort_by_key(|&(start, end)| (start, -end));
-        let mut open: Vec<i64> = Vec::new();
-        for &(start, end) in &*slices {
-            open.retain(|&outer| outer > start);
-            assert!(
-                open.iter().all(|&outer| end <= outer),
-                "{track}: {start} to {end} in {open:?}"
-            );
-            open.push(end);
+    let mut last = HashMap::new();
+    for slice in &trace.slices {
+        let (start, end) = (slice.start, slice.end);
+        assert!(0 <= start && start <= end && end <= length, "{slice:?}");
+        for key in ["lock", "line", "mode"] {
+            assert!(!slice.arg(key).is_empty(), "{slice:?}");
         }
+        assert!(named.contains(&slice.track), "{slice:?}");
+        // Of those that are open, each is inside the one before.
+        let open: &mut Vec<i64> = last.entry(slice.track).or_default();
+        open.retain(|&outer| outer > start);
+        assert!(open.iter().all(|&outer| end <= outer), "{slice:?}");
+        open.push(end);
     }
-    let mut arrows = HashMap::new();
-    for begin in with_phase(&trace, "s") {
-        arrows.insert(begin["id"].as_u64().unwrap(), begin);
-    }
-    let ended = with_phase(&trace, "f");
-    assert_eq!(arrows.len(), ended.len());
-    let is_in_slice = |at: &Value, kind: &str| {
-        let ns = ns(&at["ts"]);
-        slices.iter().any(|slice| {
-            let (start, end) = ends(slice);
-            slice["tid"] == at["tid"] && slice["cat"] == kind && start <= ns && ns <= end
-        })
-    };
-    // Of very many a part.
-    for end in ended.into_iter().take(300) {
-        let begin = arrows[&end["id"].as_u64().unwrap()];
-        assert!(ns(&begin["ts"]) <= ns(&end["ts"]), "{begin} {end}");
+    let released = timeline.events().filter(|it| it.released_by().is_some());
+    assert_eq!(trace.arrows.len(), released.count());
+    for &(from, to) in &trace.arrows {
+        let (from, to) = (&trace.slices[from], &trace.slices[to]);
+        let arrives = if to.is("hold") { to.start } else { to.end };
+        assert!(from.is("hold") && from.end <= arrives, "{from:?} {to:?}");
         assert!(
-            is_in_slice(begin, "hold") && is_in_slice(end, "wait"),
-            "{begin} {end}"
+            from.lock() == to.lock() && !to.is("sleep"),
+            "{from:?} {to:?}"
         );
     }
-    for counter in with_phase(&trace, "C") {
+    for counter in with_phase(&trace.json, "C") {
         assert!(
             counter["args"]["threads"].as_i64().unwrap() >= 0,
             "{counter}"
@@ -162,10 +223,13 @@ fn a_wait_is_between_the_hold_that_it_waited_for_and_its_own() {
             let wait = || *simple.held.lock() += 1;
             waiter.spawn_scoped(scope, wait).unwrap();
             thread::sleep(A_WHILE);
+            // Not the hold that is waited for, though the last one before.
+            drop(simple.other.lock());
             drop(held);
         });
     });
-    let holds = of(&timeline, EventKind::Hold);
+    let mut holds = of(&timeline, EventKind::Hold);
+    holds.retain(|hold| hold.lock().ends_with("held"));
     let [before, after] = holds[..] else {
         panic!("{holds:?}");
     };
@@ -188,8 +252,13 @@ fn a_wait_is_between_the_hold_that_it_waited_for_and_its_own() {
     assert_eq!(wait.blamed_on(), Some(before.location()));
     assert!(before.duration() >= A_WHILE && timeline.length() >= after.end());
     let trace = trace(&timeline);
-    assert_eq!(with_phase(&trace, "s").len(), 1);
-    let waiting = with_phase(&trace, "C");
+    // To the hold that follows the wait.
+    let [(from, to)] = trace.arrows[..] else {
+        panic!("{:?}", trace.arrows);
+    };
+    let (from, to) = (&trace.slices[from], &trace.slices[to]);
+    assert!(from.track != to.track && from.is("hold") && to.is("hold"));
+    let waiting = with_phase(&trace.json, "C");
     let waiting: Vec<_> = waiting
         .iter()
         .map(|it| it["args"]["threads"].as_u64())
@@ -226,8 +295,8 @@ fn a_timeline_in_which_nothing_happens_is_an_empty_trace() {
     assert_eq!(timeline.events().len(), 0);
     assert!((timeline.sampled() - 1.0).abs() < f64::EPSILON && timeline.sampled_below().is_none());
     let trace = trace(&timeline);
-    assert_eq!(trace["otherData"]["holds"], 0);
-    assert!(with_phase(&trace, "C").is_empty());
+    assert_eq!(trace.json["otherData"]["holds"], 0);
+    assert!(with_phase(&trace.json, "C").is_empty() && with_phase(&trace.json, "i").is_empty());
 }
 
 #[test]
@@ -268,8 +337,11 @@ fn of_more_than_fits_the_rest_is_counted_and_what_is_long_stays() {
         "{text}"
     );
     let trace = trace(&timeline);
-    assert_eq!(trace["otherData"]["holds_left_out"], timeline.left_out());
-    assert_eq!(trace["otherData"]["what"], text);
+    let other = &trace.json["otherData"];
+    assert_eq!(other["holds_left_out"], timeline.left_out());
+    assert_eq!(other["what"], text);
+    // Where somebody sees it who only looks.
+    assert_eq!(with_phase(&trace.json, "i")[0]["name"], text);
 }
 
 #[test]
@@ -325,7 +397,7 @@ fn what_is_not_whole_is_cut_and_not_counted() {
         assert_eq!((wait.kind(), wait.is_over()), (EventKind::Wait, false));
         assert!(wait.released_by().is_none());
         let trace = trace(&timeline);
-        let waiting = with_phase(&trace, "C");
+        let waiting = with_phase(&trace.json, "C");
         assert_eq!(waiting.len(), 1);
     });
 }
@@ -373,9 +445,8 @@ fn holds_that_overlap_are_in_lanes_of_their_own() {
         drop(third);
     });
     let trace = trace(&timeline);
-    let slices = with_phase(&trace, "X");
-    let lanes: HashSet<_> = slices.iter().map(|slice| slice["tid"].as_u64()).collect();
-    assert_eq!((slices.len(), lanes.len()), (3, 2));
+    let lanes: HashSet<_> = trace.slices.iter().map(|slice| slice.track).collect();
+    assert_eq!((trace.slices.len(), lanes.len()), (3, 2));
     let tracks: HashSet<_> = timeline.events().map(|event| event.track()).collect();
     assert_eq!(tracks.len(), 1);
 }
@@ -521,62 +592,48 @@ fn the_example_shows_a_convoy_a_starving_writer_and_ping_pong() {
     let timeline = example::run();
     example::assert_found(&timeline);
     let trace = trace(&timeline);
-    let slices = with_phase(&trace, "X");
-    let of = |lock: &str, category: &str, mode: &str| {
-        let is_it = |slice: &&&Value| {
-            let args = &slice["args"];
-            args["lock"].as_str().unwrap().ends_with(lock)
-                && slice["cat"] == category
-                && args["mode"] == mode
-        };
-        slices.iter().filter(is_it).copied().collect::<Vec<_>>()
-    };
-    let length = |slice: &&Value| ns(&slice["dur"]);
 
     // All others wait behind one hold.
-    let longest = of("Shop::stock", "hold", "write")
-        .into_iter()
-        .max_by_key(length)
+    let holds = trace.of("Shop::stock", "hold", "write");
+    let longest = holds
+        .iter()
+        .max_by_key(|hold| hold.end - hold.start)
         .unwrap();
-    let (_, released) = ends(longest);
-    let waits = of("Shop::stock", "wait", "write");
-    let behind = waits.iter().filter(|wait| {
-        let (start, end) = ends(wait);
-        wait["tid"] != longest["tid"] && start < released && end >= released
-    });
-    let behind: HashSet<_> = behind.map(|wait| wait["tid"].as_u64()).collect();
+    let behind = trace
+        .of("Shop::stock", "wait", "write")
+        .into_iter()
+        .filter(|wait| {
+            wait.track != longest.track && wait.start < longest.end && wait.end >= longest.end
+        });
+    let behind: HashSet<_> = behind.map(|wait| wait.track).collect();
     assert_eq!(behind.len(), 3);
     // The queue that formed.
-    let counts = with_phase(&trace, "C").into_iter();
+    let counts = with_phase(&trace.json, "C").into_iter();
     let counts = counts.filter(|it| it["name"].as_str().unwrap().ends_with("Shop::stock"));
-    assert_eq!(
-        counts.map(|it| it["args"]["threads"].as_u64()).max(),
-        Some(Some(3))
-    );
+    let most = counts.map(|it| it["args"]["threads"].as_u64()).max();
+    assert_eq!(most, Some(Some(3)));
 
     // One wait to write overlaps with many reads.
-    let starved = of("Shop::prices", "wait", "write");
-    assert_eq!(starved.len(), 1);
-    let (start, end) = ends(starved[0]);
-    let reads = of("Shop::prices", "hold", "read");
-    let during = reads
-        .iter()
-        .map(|read| ends(read))
-        .filter(|read| read.0 < end && read.1 > start);
+    let starved = trace.of("Shop::prices", "wait", "write");
+    let [starved] = starved[..] else {
+        panic!("{starved:?}");
+    };
+    let reads = trace.of("Shop::prices", "hold", "read").into_iter();
+    let during = reads.filter(|read| read.start < starved.end && read.end > starved.start);
     assert!(during.count() > 6);
 
-    // The owners alternate.
-    let mut turns = of("Shop::till", "hold", "write");
-    turns.sort_by_key(|turn| ends(turn));
+    // The owners alternate, and each turn is led to by the one before.
+    let turns = trace.of("Shop::till", "hold", "write");
     let changes = turns
         .windows(2)
-        .filter(|two| two[0]["tid"] != two[1]["tid"])
+        .filter(|two| two[0].track != two[1].track)
         .count();
     assert!(
         turns.len() == 24 && changes > 12,
         "{changes} of {}",
         turns.len()
     );
-    // Each turn but the first ends a wait of the other.
-    assert!(with_phase(&trace, "s").len() > 12);
+    let to_turn = |to: &usize| trace.slices[*to].lock().ends_with("Shop::till");
+    let led = trace.arrows.iter().filter(|(_, to)| to_turn(to));
+    assert!(led.count() > 12);
 }

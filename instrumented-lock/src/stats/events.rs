@@ -3,7 +3,7 @@
 //! as there is [room](Room).
 
 use super::apportion::{Ended, Holds};
-use super::kept::{Choice, FOR_CERTAIN, Room, scrambled};
+use super::kept::{Choice, Room, scrambled};
 use super::log::{Bits, Page, Record, below};
 use super::record::{
     Kind, UNTIMED_START, activity_of, class_of, holder_word, kind_of, without_operation,
@@ -217,7 +217,7 @@ struct Passing {
     of_waits: Choice,
     holds: u64,
     waits: u64,
-    /// Holds that were waited for.
+    /// Holds that were waited for: those count as long as the wait, which is in the record behind.
     waited_for: u64,
     holds_seen: u64,
     waits_seen: u64,
@@ -288,12 +288,13 @@ impl Passing {
             Kind::Hold | Kind::TimedOut => self.add_wait(index, ns(index)),
             Kind::Waited => {
                 self.add_wait(index, ns(index));
-                // The hold that it led to is in the record before, if that has ended.
+                // The hold that it led to is in the record before, if that has ended. It has another chance: so few
+                // waits are there without their holds.
                 let hold = ended & below(index) & !below(index.saturating_sub(1));
                 let begins_there = |hold: &u32| page.record(*hold).start() == end;
                 for hold in Bits(hold).filter(begins_there) {
                     self.waited_for |= 1 << hold;
-                    self.holds |= 1 << hold;
+                    self.holds |= u64::from(self.of_holds.passes(ns(index))) << hold;
                 }
             }
             _ => {}
@@ -312,8 +313,9 @@ impl Passing {
             self.holds_seen,
             self.holds,
             |index| {
-                let is_certain = self.waited_for >> index & 1 == 1;
-                let ns = if is_certain { FOR_CERTAIN } else { ns(index) };
+                let is_waited_for = self.waited_for >> index & 1 == 1;
+                let waited = if is_waited_for { ns(index + 1) } else { 0 };
+                let ns = ns(index).max(waited);
                 let holder = bit_of(holder_of_hold(page.record(index)));
                 (ns, taken(page, index, task_of(page, index), (0, holder)))
             },

@@ -47,9 +47,6 @@ const SEEN: usize = 16;
 /// more levels for nothing.
 const LOWEST_BAR: u64 = 64;
 
-/// What has to stay whatever it lasted.
-pub(super) const FOR_CERTAIN: u64 = u64::MAX;
-
 /// Room for one event: a line of the processor's cache.
 #[repr(C, align(64))]
 struct Place {

@@ -27,11 +27,6 @@ impl Lanes {
         self.open.push(vec![end]);
         self.open.len() - 1
     }
-
-    /// How many there are.
-    pub(super) fn count(&self) -> usize {
-        self.open.len()
-    }
 }
 
 #[cfg(test)]
@@ -59,6 +54,6 @@ mod tests {
         ]
         .iter()
         .for_each(put);
-        assert_eq!(lanes.count(), 3);
+        assert_eq!(lanes.open.len(), 3);
     }
 }

@@ -29,7 +29,7 @@
 //! # What fits
 //!
 //! Memory is taken when it begins: 12 MiB, for 131,072 holds and 65,536 waits. Of more holds than that a part is kept
-//! by chance: the longer a hold, the likelier, and those that were waited for in any case, as far as that is known.
+//! by chance: the longer a hold, or the wait that led to it, the likelier.
 //! [`sampled`](Timeline::sampled) says which share that is, and the trace says it too. Of more waits, what is kept is
 //! chosen in the same way, and the others are [dropped](Timeline::dropped).
 //!

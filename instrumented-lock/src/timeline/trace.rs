@@ -3,20 +3,27 @@
 //! | event | `ph` | |
 //! |---|---|---|
 //! | a track's name and place | `M` | each lane of a track is a thread of the trace |
-//! | a wait or a hold | `X` | with lock, line and mode |
-//! | an arrow | `s`, `f` | from the last nanosecond of a hold to that of the wait that it ended |
+//! | a wait or a hold | `B`, `E` | with lock, line and mode |
+//! | an arrow | `s`, `f` | from a hold to what follows the wait that its release ended, else to the wait |
 //! | how many threads wait | `C` | one for each lock that was waited for |
+//! | what is not shown | `i` | |
+//!
+//! Those of a lane are in order. Perfetto sorts all by their times and leaves those of one time as they are; it takes an
+//! arrow to begin in the slice that is open then, and draws it from the end of that slice to the begin of the other
+//! one. So slices are told by their ends, which is what closes them for sure, and where the hold that was waited for
+//! follows, the arrow leads to that: it begins where the wait ends.
 
-use super::data::{EventKind, Slice, Timeline, TrackOf};
+use super::data::{Counts, EventKind, NONE, Slice, Timeline, TrackOf};
 use super::lanes::Lanes;
 use crate::report::quote;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 use std::process;
 
-/// Numbers of the lanes behind the first ones, and of tasks, begin here: above all numbers that threads have.
-const FIRST_NUMBER: u64 = 1 << 32;
+/// Numbers of the lanes behind the first ones, and of tasks, begin here: above all numbers that threads have. Viewers
+/// have 32 bits for one, and take 0 for no thread of the program.
+const FIRST_NUMBER: u64 = 1 << 30;
 
 /// Writes it.
 pub(super) fn write(timeline: &Timeline, to: impl Write) -> io::Result<()> {
@@ -26,9 +33,7 @@ pub(super) fn write(timeline: &Timeline, to: impl Write) -> io::Result<()> {
         is_first: true,
     };
     trace.begin(timeline)?;
-    let tids = trace.tracks(timeline)?;
-    trace.slices(timeline, &tids)?;
-    trace.arrows(timeline, &tids)?;
+    trace.tracks(timeline)?;
     trace.counters(timeline)?;
     trace.end(timeline)
 }
@@ -45,14 +50,27 @@ impl<W: Write> Trace<W> {
         self.out
             .write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
         self.process_data("process_name", "name", quoted(program()))?;
-        self.process_data("process_labels", "labels", quoted(timeline))
+        self.process_data("process_labels", "labels", quoted(timeline))?;
+        let Counts {
+            left_out,
+            dropped,
+            untimed,
+            ..
+        } = timeline.counts;
+        if (left_out, dropped, untimed) == (0, 0, 0) {
+            return Ok(());
+        }
+        let (process, said) = (self.process, quoted(timeline));
+        self.event(format_args!(
+            r#""ph":"i","s":"g","pid":{process},"ts":0.000,"name":{said}"#
+        ))
     }
 
     /// What is said of the process as a whole.
     fn process_data(&mut self, name: &str, key: &str, value: impl Display) -> io::Result<()> {
         let process = self.process;
         self.event(format_args!(
-            r#""ph":"M","pid":{process},"tid":0,"name":"{name}","args":{{"{key}":{value}}}"#
+            r#""ph":"M","pid":{process},"name":"{name}","args":{{"{key}":{value}}}"#
         ))
     }
 
@@ -63,35 +81,31 @@ impl<W: Write> Trace<W> {
         write!(self.out, "{{{fields}}}")
     }
 
-    /// Names the tracks, in the order of their numbers. Returns for each slice the number of its lane.
-    fn tracks(&mut self, timeline: &Timeline) -> io::Result<Vec<u64>> {
-        let mut lanes: Vec<_> = timeline.tracks.iter().map(|_| Lanes::new()).collect();
-        let lane_of = |slice: &Slice| {
-            let track = slice.track as usize;
-            (track, lanes[track].lane(slice.start, slice.end))
-        };
-        let places: Vec<_> = timeline.slices.iter().map(lane_of).collect();
+    /// All tracks, in the order of their numbers.
+    fn tracks(&mut self, timeline: &Timeline) -> io::Result<()> {
+        let arrows = arrows(timeline);
+        let words = Words::new(timeline);
         let mut order: Vec<_> = (0..timeline.tracks.len()).collect();
         order.sort_by_key(|&track| timeline.tracks[track].of);
-        let mut numbers = vec![Vec::new(); timeline.tracks.len()];
+        let mut of_tracks = lanes(timeline);
         let mut next = FIRST_NUMBER..;
-        let mut places_of_tracks = 0..;
+        let mut places = 0..;
         for track in order {
             let of = &timeline.tracks[track];
-            for lane in 0..lanes[track].count() {
-                let (number, name) = match (of.of, lane) {
-                    (TrackOf::Thread(number), 0) => (Some(u64::from(number)), of.name()),
-                    (_, 0) => (next.next(), of.name()),
-                    _ => (next.next(), format!("{} (lane {})", of.name(), lane + 1)),
+            for (lane, slices) in std::mem::take(&mut of_tracks[track]).iter().enumerate() {
+                let number = match (of.of, lane) {
+                    (TrackOf::Thread(number @ 1..), 0) => u64::from(number),
+                    _ => next.next().unwrap_or(0),
                 };
-                let number = number.unwrap_or(0);
-                numbers[track].push(number);
-                let place = places_of_tracks.next().unwrap_or(0);
-                self.track(number, &name, place)?;
+                let name = match lane {
+                    0 => of.name(),
+                    _ => format!("{} (lane {})", of.name(), lane + 1),
+                };
+                self.track(number, &name, places.next().unwrap_or(0))?;
+                self.lane(timeline, number, slices, &arrows, &words)?;
             }
         }
-        let number = |(track, lane): (usize, usize)| numbers[track][lane];
-        Ok(places.into_iter().map(number).collect())
+        Ok(())
     }
 
     fn track(&mut self, number: u64, name: &str, place: u32) -> io::Result<()> {
@@ -105,62 +119,104 @@ impl<W: Write> Trace<W> {
         ))
     }
 
-    fn slices(&mut self, timeline: &Timeline, tids: &[u64]) -> io::Result<()> {
-        let locks: Vec<_> = timeline.locks.iter().map(quoted).collect();
-        let lines: Vec<_> = timeline.lines.iter().map(quoted).collect();
-        let process = self.process;
-        for (slice, tid) in timeline.slices.iter().zip(tids) {
-            let (category, colour) = match slice.kind {
-                EventKind::Hold => ("hold", "good"),
-                EventKind::Wait => ("wait", "terrible"),
-                EventKind::GaveUp => ("gave up", "bad"),
-                EventKind::Sleep => ("sleep", "grey"),
-            };
-            let mode = match slice.activity.mode() {
-                Some(mode) => mode.to_string(),
-                None => "sleep".to_owned(),
-            };
-            let lock = &locks[slice.lock as usize];
-            let name = match slice.kind {
-                EventKind::Hold => lock.clone(),
-                _ => format!("\"{category}: {}", &lock[1..]),
-            };
-            let blamed_on = lines.get(slice.blamed_on as usize);
-            let blamed_on =
-                blamed_on.map_or_else(String::new, |line| format!(r#","blamed_on":{line}"#));
-            let cut = match (slice.began_before, slice.is_over) {
-                (false, true) => "",
-                (true, true) => r#","began_before":true"#,
-                (false, false) => r#","goes_on":true"#,
-                (true, false) => r#","began_before":true,"goes_on":true"#,
-            };
-            let (start, length) = (Time(slice.start), Time(slice.end - slice.start));
-            let line = &lines[slice.line as usize];
-            self.event(format_args!(
-                r#""ph":"X","pid":{process},"tid":{tid},"ts":{start},"dur":{length},"cat":"{category}","name":{name},"cname":"{colour}","args":{{"lock":{lock},"line":{line},"mode":"{mode}"{blamed_on}{cut}}}"#
-            ))?;
+    /// The slices of a lane, by their places in the timeline, which are inside each other or do not overlap.
+    fn lane(
+        &mut self,
+        timeline: &Timeline,
+        number: u64,
+        slices: &[usize],
+        arrows: &HashMap<usize, Vec<usize>>,
+        words: &Words,
+    ) -> io::Result<()> {
+        let mut open: Vec<usize> = Vec::new();
+        let mut after_last = 0;
+        let all = slices.iter().map(|&slice| Some(slice)).chain([None]);
+        for next in all {
+            let starts = next.map_or(u64::MAX, |next| timeline.slices[next].start);
+            while let Some(last) = open.pop_if(|last| timeline.slices[*last].end <= starts) {
+                // Within the slice, and behind those in it.
+                let inside = timeline.slices[last].end.saturating_sub(1).max(after_last);
+                after_last = timeline.slices[last].end;
+                for &arrow in arrows.get(&last).into_iter().flatten() {
+                    self.arrow("s", arrow, number, inside)?;
+                }
+                self.end_of(timeline, last, next, (number, inside))?;
+            }
+            if let Some(next) = next {
+                open.push(next);
+                after_last = starts;
+                self.begin_of(&timeline.slices[next], number, words)?;
+            }
         }
         Ok(())
     }
 
-    fn arrows(&mut self, timeline: &Timeline, tids: &[u64]) -> io::Result<()> {
+    fn begin_of(&mut self, slice: &Slice, number: u64, words: &Words) -> io::Result<()> {
         let process = self.process;
-        for (number, wait) in timeline.slices.iter().enumerate() {
-            let hold = wait.released_by as usize;
-            let Some(release) = timeline.slices.get(hold) else {
-                continue;
-            };
-            // At the end itself viewers look for the slice around it.
-            let inside = |slice: &Slice| Time(slice.end.saturating_sub(1).max(slice.start));
-            let ends = [("s", release, tids[hold]), ("f", wait, tids[number])];
-            for (phase, slice, tid) in ends {
-                let at = inside(slice);
-                self.event(format_args!(
-                    r#""ph":"{phase}","bp":"e","pid":{process},"tid":{tid},"ts":{at},"id":{number},"cat":"release","name":"release""#
-                ))?;
-            }
+        let (category, colour) = match slice.kind {
+            EventKind::Hold => ("hold", "good"),
+            EventKind::Wait => ("wait", "terrible"),
+            EventKind::GaveUp => ("gave up", "bad"),
+            EventKind::Sleep => ("sleep", "grey"),
+        };
+        let mode = match slice.activity.mode() {
+            Some(mode) => mode.to_string(),
+            None => "sleep".to_owned(),
+        };
+        let lock = &words.locks[slice.lock as usize];
+        let name = match slice.kind {
+            EventKind::Hold => lock.clone(),
+            _ => format!("\"{category}: {}", &lock[1..]),
+        };
+        let blamed_on = words.lines.get(slice.blamed_on as usize);
+        let blamed_on =
+            blamed_on.map_or_else(String::new, |line| format!(r#","blamed_on":{line}"#));
+        let cut = match (slice.began_before, slice.is_over) {
+            (false, true) => "",
+            (true, true) => r#","began_before":true"#,
+            (false, false) => r#","goes_on":true"#,
+            (true, false) => r#","began_before":true,"goes_on":true"#,
+        };
+        let (start, line) = (Time(slice.start), &words.lines[slice.line as usize]);
+        self.event(format_args!(
+            r#""ph":"B","pid":{process},"tid":{number},"ts":{start},"cat":"{category}","name":{name},"cname":"{colour}","args":{{"lock":{lock},"line":{line},"mode":"{mode}"{blamed_on}{cut}}}"#
+        ))
+    }
+
+    /// The end of a slice, and that of the arrow to it; `next` begins then or later.
+    fn end_of(
+        &mut self,
+        timeline: &Timeline,
+        slice: usize,
+        next: Option<usize>,
+        (number, inside): (u64, u64),
+    ) -> io::Result<()> {
+        let process = self.process;
+        let of = &timeline.slices[slice];
+        let has_arrow = of.released_by != NONE;
+        let is_followed = next.is_some_and(|next| {
+            let next = &timeline.slices[next];
+            next.kind == EventKind::Hold && next.lock == of.lock && next.start == of.end
+        });
+        if has_arrow && !is_followed {
+            self.arrow(r#"f","bp":"e"#, slice, number, inside)?;
+        }
+        let end = Time(of.end);
+        self.event(format_args!(
+            r#""ph":"E","pid":{process},"tid":{number},"ts":{end}"#
+        ))?;
+        if has_arrow && is_followed {
+            // To what begins next.
+            self.arrow("f", slice, number, of.end)?;
         }
         Ok(())
+    }
+
+    fn arrow(&mut self, phase: &str, arrow: usize, number: u64, at: u64) -> io::Result<()> {
+        let (process, at, arrow) = (self.process, Time(at), arrow + 1);
+        self.event(format_args!(
+            r#""ph":"{phase}","pid":{process},"tid":{number},"ts":{at},"id":{arrow},"cat":"release","name":"release""#
+        ))
     }
 
     /// How many threads wait for each lock: whenever that changes.
@@ -213,6 +269,48 @@ impl<W: Write> Trace<W> {
             counts.dropped,
         )?;
         self.out.flush()
+    }
+}
+
+/// For each track its lanes, with the places of their slices.
+fn lanes(timeline: &Timeline) -> Vec<Vec<Vec<usize>>> {
+    let mut lanes: Vec<_> = timeline.tracks.iter().map(|_| Lanes::new()).collect();
+    let mut slices: Vec<Vec<Vec<usize>>> = vec![Vec::new(); timeline.tracks.len()];
+    for (place, slice) in timeline.slices.iter().enumerate() {
+        let track = slice.track as usize;
+        let lane = lanes[track].lane(slice.start, slice.end);
+        if lane == slices[track].len() {
+            slices[track].push(Vec::new());
+        }
+        slices[track][lane].push(place);
+    }
+    slices
+}
+
+/// For each hold whose release ended waits, which those are; each is the number of its arrow.
+fn arrows(timeline: &Timeline) -> HashMap<usize, Vec<usize>> {
+    let mut arrows: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (wait, slice) in timeline.slices.iter().enumerate() {
+        if slice.released_by != NONE {
+            let hold = slice.released_by as usize;
+            arrows.entry(hold).or_default().push(wait);
+        }
+    }
+    arrows
+}
+
+/// Names and lines, as strings of JSON.
+struct Words {
+    locks: Vec<String>,
+    lines: Vec<String>,
+}
+
+impl Words {
+    fn new(timeline: &Timeline) -> Self {
+        Words {
+            locks: timeline.locks.iter().map(quoted).collect(),
+            lines: timeline.lines.iter().map(quoted).collect(),
+        }
     }
 }
 
