@@ -27,7 +27,12 @@ fn folded(stacks: &[Stack<'_>]) -> String {
         if ns == 0 {
             continue;
         }
-        out.push_str(&frame(stack.lock.name()));
+        let name = frame(stack.lock.name());
+        if name.trim_start().starts_with('#') {
+            // Those that draw it would take the line for a comment.
+            out.push('\\');
+        }
+        out.push_str(&name);
         for line in &stack.lines {
             let _ = write!(out, ";{}", frame(&line.text));
         }
