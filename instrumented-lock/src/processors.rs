@@ -1,11 +1,14 @@
 //! The processors, and what this process has used of them.
 
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-/// How many this process may use; 0 where that is not known.
+/// How many this process may use, when first asked; 0 where that is not known.
 pub(crate) fn count() -> u64 {
-    thread::available_parallelism().map_or(0, |n| n.get() as u64)
+    // To ask reads files.
+    static COUNT: OnceLock<u64> = OnceLock::new();
+    *COUNT.get_or_init(|| thread::available_parallelism().map_or(0, |n| n.get() as u64))
 }
 
 /// The processor time of all threads of this process so far.

@@ -25,7 +25,8 @@ impl Load {
     }
 
     /// How many processors the process may use
-    /// ([`available_parallelism`](std::thread::available_parallelism)); 0 where that is not known.
+    /// ([`available_parallelism`](std::thread::available_parallelism)), when the first snapshot was taken; 0 where that
+    /// is not known.
     pub fn processors(&self) -> u64 {
         self.processors
     }
