@@ -1,14 +1,23 @@
 //! The processors, and what this process has used of them.
 
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+const UNKNOWN: u64 = u64::MAX;
+
 /// How many this process may use, when first asked; 0 where that is not known.
 pub(crate) fn count() -> u64 {
-    // To ask reads files.
-    static COUNT: OnceLock<u64> = OnceLock::new();
-    *COUNT.get_or_init(|| thread::available_parallelism().map_or(0, |n| n.get() as u64))
+    // To ask reads files. Not a `OnceLock`: a child of `fork` would wait for who is about to fill it. Relaxed: all
+    // find the same.
+    static COUNT: AtomicU64 = AtomicU64::new(UNKNOWN);
+    let known = COUNT.load(Ordering::Relaxed);
+    if known != UNKNOWN {
+        return known;
+    }
+    let count = thread::available_parallelism().map_or(0, |n| n.get() as u64);
+    COUNT.store(count, Ordering::Relaxed);
+    count
 }
 
 /// The processor time of all threads of this process so far.
