@@ -280,9 +280,10 @@ fn a_wait_that_gives_up_is_blamed_on_the_holder() {
     static GIVEN_UP: Mutex<u32> = Mutex::new(0);
     let holder = GIVEN_UP.lock();
     thread::scope(|scope| {
-        scope.spawn(|| assert!(GIVEN_UP.try_lock_for(30 * MS).is_none()));
+        let gives_up = scope.spawn(|| GIVEN_UP.try_lock_for(30 * MS).is_none());
         scope.spawn(|| drop(GIVEN_UP.lock()));
         thread::sleep(80 * MS);
+        assert!(gives_up.join().unwrap());
         drop(holder);
     });
     let lock = figures("GIVEN_UP");

@@ -263,9 +263,8 @@ fn who_gives_up_has_waited_for_somebody() {
 
     thread::scope(|scope| {
         let guard = LOCK.read();
-        scope.spawn(|| assert!(LOCK.try_write_for(3 * MS).is_none()));
-        until_waiting("given_up::LOCK");
-        thread::sleep(5 * MS);
+        let gives_up = scope.spawn(|| LOCK.try_write_for(3 * MS).is_none());
+        assert!(gives_up.join().unwrap());
         drop(guard);
     });
     let lock = figures("given_up::LOCK");

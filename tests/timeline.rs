@@ -459,8 +459,8 @@ fn waits_in_vain_and_sleeps_are_in_it() {
     let timeline = recorded(|| {
         thread::scope(|scope| {
             let held = simple.held.lock();
-            scope.spawn(|| assert!(simple.held.try_lock_for(A_WHILE).is_none()));
-            thread::sleep(2 * A_WHILE);
+            let gives_up = scope.spawn(|| simple.held.try_lock_for(A_WHILE).is_none());
+            assert!(gives_up.join().unwrap());
             drop(held);
         });
         let mut held = simple.other.lock();
