@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 /// What is for sale, and for how much.
 #[instrumented]
 #[derive(Default)]
-struct Shop {
+struct Catalogue {
     prices: Mutex<BTreeMap<u32, u64>>,
 }
 
-impl Shop {
+impl Catalogue {
     /// The helper: whatever is done with the prices is done in here.
     #[inline(never)]
     fn with_prices<T>(&self, f: impl FnOnce(&mut BTreeMap<u32, u64>) -> T) -> T {
@@ -26,38 +26,38 @@ impl Shop {
 
 /// What a customer does.
 mod customer {
-    use super::Shop;
+    use super::Catalogue;
 
     #[inline(never)]
-    pub(super) fn buy(shop: &Shop, thing: u32) -> u64 {
-        price(shop, thing) + 5
+    pub(super) fn buy(catalogue: &Catalogue, thing: u32) -> u64 {
+        price(catalogue, thing) + 5
     }
 
     #[inline(never)]
-    fn price(shop: &Shop, thing: u32) -> u64 {
-        shop.with_prices(|prices| prices.get(&thing).copied().unwrap_or_default())
+    fn price(catalogue: &Catalogue, thing: u32) -> u64 {
+        catalogue.with_prices(|prices| prices.get(&thing).copied().unwrap_or_default())
     }
 }
 
 /// What is done once a day.
 mod export {
-    use super::Shop;
+    use super::Catalogue;
     use std::thread;
     use std::time::Duration;
 
     #[inline(never)]
-    pub(super) fn all(shop: &Shop) -> String {
-        page(shop, 0) + &page(shop, 1)
+    pub(super) fn all(catalogue: &Catalogue) -> String {
+        page(catalogue, 0) + &page(catalogue, 1)
     }
 
     #[inline(never)]
-    fn page(shop: &Shop, page: u32) -> String {
-        lines(shop, page).join("\n")
+    fn page(catalogue: &Catalogue, page: u32) -> String {
+        lines(catalogue, page).join("\n")
     }
 
     #[inline(never)]
-    fn lines(shop: &Shop, page: u32) -> Vec<String> {
-        shop.with_prices(|prices| {
+    fn lines(catalogue: &Catalogue, page: u32) -> Vec<String> {
+        catalogue.with_prices(|prices| {
             let of_page = prices.iter().filter(|(thing, _)| *thing % 2 == page);
             let lines = of_page.map(|(thing, price)| format!("{thing};{price}"));
             // To a disk that is not fast.
@@ -69,13 +69,13 @@ mod export {
 
 /// Serves three customers for so long, while the export runs, and reports.
 pub fn run(time: Duration) -> Snapshot {
-    let shop = Shop::default();
-    shop.with_prices(|prices| prices.extend((0..1_000).map(|thing| (thing, 100))));
+    let catalogue = Catalogue::default();
+    catalogue.with_prices(|prices| prices.extend((0..1_000).map(|thing| (thing, 100))));
     registry::set_stacks(Stacks::ALL);
     let before = registry::snapshot();
     let end = Instant::now() + time;
     thread::scope(|scope| {
-        let shop = &shop;
+        let catalogue = &catalogue;
         for customer in 0..3 {
             scope.spawn(move || {
                 let mut sum = 0;
@@ -83,7 +83,7 @@ pub fn run(time: Duration) -> Snapshot {
                     if Instant::now() > end {
                         break;
                     }
-                    sum += customer::buy(shop, thing);
+                    sum += customer::buy(catalogue, thing);
                     thread::sleep(Duration::from_micros(100));
                 }
                 sum
@@ -91,7 +91,7 @@ pub fn run(time: Duration) -> Snapshot {
         }
         scope.spawn(move || {
             while Instant::now() < end {
-                std::hint::black_box(export::all(shop));
+                std::hint::black_box(export::all(catalogue));
                 thread::sleep(Duration::from_millis(1));
             }
         });
@@ -111,7 +111,7 @@ pub fn assert_found(snapshot: &Snapshot) -> String {
     if cfg!(not(feature = "stats")) {
         return String::new();
     }
-    let lock = snapshot.lock("Shop::prices").expect("it is used");
+    let lock = snapshot.lock("Catalogue::prices").expect("it is used");
     let first = |role| lock.stacks().iter().find(|stack| stack.role() == role);
     let called_by = |stack: &StackSnapshot, names: &[&str]| {
         let mut frames = stack.frames().iter();
