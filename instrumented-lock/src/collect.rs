@@ -163,7 +163,8 @@ impl Logs {
                     what: waiting.what,
                     line: waiting.site,
                     since: waiting.since,
-                    thread: page.owner.name(),
+                    thread: task_of(page, waiting.record, waiting.what)
+                        .or_else(|| page.owner.name()),
                 });
             }
         }
@@ -198,8 +199,7 @@ impl ClassInFlight {
                 line: record.site(),
                 since: record.start(),
                 thread: task_of(page, index, what)
-                    .or_else(|| page.owner.name())
-                    .filter(|_| !page.owner.has_ended(index)),
+                    .or_else(|| page.owner.name().filter(|_| !page.owner.has_ended(index))),
             }),
             Kind::Waited | Kind::TimedOut if record.start() != stats::UNTIMED_START => {
                 let end = record.end().unwrap_or(0);
@@ -212,7 +212,7 @@ impl ClassInFlight {
     }
 }
 
-/// The name of the task that has the hold in this record, where the lock is one for tasks.
+/// The name of the task whose hold or wait this record is, where the lock is one for tasks.
 fn task_of(page: &Page, index: u32, what: usize) -> Option<Arc<str>> {
     let task = stats::tasks::get(page, index)?;
     let is_async = LockClass::of_record(what).kind().is_async();

@@ -9,15 +9,16 @@
 //! The order in which tasks take locks is not followed.
 
 use super::wait::Wait;
-use super::{Held, Hold, Instrumented, Kinds};
+use super::{Held, Hold, Instrumented, Kinds, failed};
 use crate::brief;
 use crate::class::Timing;
 use crate::clock;
 use crate::lock_kind::LockKind;
 use crate::mode::Activity;
 use crate::stacks;
-use crate::stats::{self, Holder, PageOfTask, Place, Site, Thread, tasks};
+use crate::stats::{self, Holder, Page, PageOfTask, Place, Site, Thread, tasks};
 use std::hash::{Hash as _, Hasher};
+use std::panic::Location;
 
 /// The number of the task that is polled, as tokio shows it; 0 outside of any.
 pub(crate) fn task() -> u64 {
@@ -77,12 +78,12 @@ impl<R, K: Kinds> Instrumented<R, K> {
     pub(crate) fn begin_hold(&self, kind: LockKind, activity: Activity, site: Site) -> Held<()> {
         let thread = stats::this_thread();
         let hold = match self.ready(thread, site) {
-            Ok(ready) => Some(self.begin_ready(&ready, activity)),
+            Ok(ready) => {
+                tasks::set(ready.place.next.get(), task());
+                Some(self.begin_ready(&ready, activity))
+            }
             Err(_) => self.begin_hold_slowly(thread, kind, activity, site),
         };
-        if let Some(hold) = hold {
-            tasks::set(hold.record(), task());
-        }
         Held { inner: (), hold }
     }
 
@@ -99,7 +100,10 @@ impl<R, K: Kinds> Instrumented<R, K> {
             return None;
         }
         let observed = self.observe(thread, kind, None, site);
-        let hold = observed.map(|observed| self.begin(thread, &observed, activity));
+        let hold = observed.map(|observed| {
+            set_task_of_next(observed.room.page);
+            self.begin(thread, &observed, activity)
+        });
         self.note(activity, site);
         hold
     }
@@ -116,11 +120,7 @@ impl<R, K: Kinds> Instrumented<R, K> {
         }
         let class = self.class.class(kind);
         let (timing, call_sites) = class.state().recording(stats::this_thread())?;
-        let task = task();
-        let page = PageOfTask::new(&match task {
-            0 => std::thread::current().name().unwrap_or_default().to_owned(),
-            task => tasks::name(task),
-        });
+        let page = PageOfTask::new(task());
         let watch = self.class.wait(class);
         let chosen = stacks::choose_waiter(stats::this_thread(), class, activity);
         let site = call_sites.then_some(site);
@@ -145,6 +145,10 @@ impl<R, K: Kinds> Instrumented<R, K> {
         to: Activity,
         convert: impl FnOnce(&R),
     ) -> Held<()> {
+        if held.hold.is_some() {
+            self.prepare(LockKind::Unknown);
+            set_task_of_next(stats::this_thread().room_for_one().page);
+        }
         self.convert(held, to, |raw, ()| convert(raw))
     }
 
@@ -173,12 +177,32 @@ impl<R, K: Kinds> Instrumented<R, K> {
         activity: Activity,
         now: impl FnOnce(&R) -> bool,
     ) -> Option<Held<()>> {
+        let site = Location::caller();
         self.prepare(kind);
-        let held = self.try_acquire(kind, activity, |raw| now(raw).then_some(()))?;
-        if let Some(hold) = held.hold {
-            tasks::set(hold.record(), task());
+        if now(&self.raw) {
+            return Some(self.begin_hold(kind, activity, site));
         }
-        Some(held)
+        self.note_failure(kind, activity, site);
+        None
+    }
+
+    /// An attempt has failed.
+    #[cold]
+    #[inline(never)]
+    fn note_failure(&self, kind: LockKind, activity: Activity, site: Site) {
+        if self.is_off() || brief::is_inside() {
+            return;
+        }
+        if let Some(observed) = self.observe(stats::this_thread(), kind, None, site) {
+            failed(observed.room.page, observed.class, activity);
+        }
+    }
+}
+
+/// What is published next in this page is a hold of the task that is polled.
+fn set_task_of_next(page: &Page) {
+    if let Some(next) = page.window().next() {
+        tasks::set(next, task());
     }
 }
 

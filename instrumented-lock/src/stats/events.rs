@@ -317,7 +317,7 @@ impl Passing {
                 let waited = if is_waited_for { ns(index + 1) } else { 0 };
                 let ns = ns(index).max(waited);
                 let holder = bit_of(holder_of_hold(page.record(index)));
-                (ns, taken(page, index, task_of(page, index), (0, holder)))
+                (ns, taken(page, index, (0, holder)))
             },
         );
         events.waits.take(
@@ -325,13 +325,8 @@ impl Passing {
             self.waits_seen,
             self.waits,
             |index| {
-                let is_waited = kind_of(page.record(index).what()) == Kind::Waited;
-                let hold = index.checked_sub(1).filter(|_| is_waited);
-                let task = hold.map_or(0, |hold| task_of(page, hold));
-                (
-                    ns(index),
-                    taken(page, index, task, blamed_on(page, index, ended)),
-                )
+                let blamed_on = blamed_on(page, index, ended);
+                (ns(index), taken(page, index, blamed_on))
             },
         );
     }
@@ -342,7 +337,7 @@ fn is_hold(what: usize) -> bool {
     kind_of(what) == Kind::Hold && activity_of(what) != Activity::Sleep
 }
 
-fn taken(page: &Page, index: u32, task: u32, (holder, holders): (usize, u32)) -> Taken {
+fn taken(page: &Page, index: u32, (holder, holders): (usize, u32)) -> Taken {
     let record = page.record(index);
     Taken {
         what: record.what(),
@@ -355,7 +350,7 @@ fn taken(page: &Page, index: u32, task: u32, (holder, holders): (usize, u32)) ->
         } else {
             page.owner.thread()
         },
-        task,
+        task: task_of(page, index),
         holder,
         holders,
     }
@@ -366,12 +361,13 @@ pub(crate) fn in_flight(page: &Page, index: u32) -> Taken {
     let holder = holder_of_hold(page.record(index));
     Taken {
         end: 0,
-        ..taken(page, index, task_of(page, index), (0, bit_of(holder)))
+        ..taken(page, index, (0, bit_of(holder)))
     }
 }
 
+/// The task whose hold or wait this record is, if it is one of a lock for tasks.
 #[expect(clippy::cast_possible_truncation, reason = "tasks are numbered from 1")]
-fn task_of(page: &Page, index: u32) -> u32 {
+pub(crate) fn task_of(page: &Page, index: u32) -> u32 {
     tasks::get(page, index).map_or(0, |task| task as u32)
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Taken {
     pub(crate) end: u64,
     /// The number of the thread; 0 for one that has ended before.
     pub(crate) thread: u32,
-    /// The number of the task, if one began the hold: of interest for locks of tasks only. The low half.
+    /// The number of the task, if it is one's: of interest for locks of tasks only. The low half.
     pub(crate) task: u32,
     /// Of a wait, the word of the holder that it is blamed on most; 0 for none.
     pub(crate) holder: usize,

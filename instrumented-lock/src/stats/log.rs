@@ -516,7 +516,7 @@ pub(crate) struct Waiting {
     /// The address of the watch of the lock.
     pub(crate) watch: usize,
     /// The record that the acquisition is going to have.
-    record: u32,
+    pub(crate) record: u32,
 }
 
 /// How often a reader looks for a wait that does not change meanwhile.

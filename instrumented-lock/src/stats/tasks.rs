@@ -1,5 +1,5 @@
-//! Which task began the hold in a record, for the locks of tasks. Beside the pages, which have no room left: a
-//! page gets a list once a task has held something in it.
+//! Which task's hold or wait a record is, for the locks of tasks. Beside the pages, which have no room left: a
+//! page gets a list once it is a task's, or a task has held something in it.
 
 use super::beside::Beside;
 use super::log::Page;
@@ -66,18 +66,32 @@ pub(crate) fn has_room(record: &Record) -> bool {
     last(Page::place_of(record).0).is_some()
 }
 
-/// Notes which task begins the hold in this record; 0 where it is none. For the owner of its page.
+/// Notes which task begins the hold that is going to be published in this record; 0 where it is none. For the owner
+/// of its page.
 #[cfg(feature = "tokio")]
 #[inline]
 pub(crate) fn set(record: &Record, task: u64) {
     let (page, record) = Page::place_of(record);
     if let Some(task_of) = last(page).and_then(|tasks| tasks.get(record as usize)) {
-        // Relaxed: who reads it may find that of another hold; it is for people.
+        // Relaxed: who finds the record published finds this too.
         task_of.store(task, Ordering::Relaxed);
     }
 }
 
-/// The task that began the hold in this record, if a task did and it is one's of a lock for tasks.
+/// Notes that all that is going to be published in this page is of one task, where there is room to; 0 where it is of
+/// none. For the owner of the page.
+#[cfg(feature = "tokio")]
+pub(super) fn set_all(page: &Page, task: u64) {
+    // What the page's former owner has left behind and is not over stays its own.
+    let left = page.unconsumed();
+    for (index, task_of) in tasks(page).into_iter().flatten().enumerate() {
+        if left >> index & 1 == 0 {
+            task_of.store(task, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The task whose hold or wait this record is, if it is one's, and of a lock for tasks.
 pub(crate) fn get(page: &Page, record: u32) -> Option<u64> {
     let task = tasks(page)?[record as usize].load(Ordering::Relaxed);
     (task != 0).then_some(task)

@@ -20,6 +20,8 @@ use super::sampling::{self, Sampling};
 use super::scope::Scope;
 use super::scopes::{self, Scopes};
 use super::shares::Row;
+#[cfg(feature = "tokio")]
+use super::tasks;
 use super::watch::MOST_RECORDS;
 use crate::brief::{self, Inside};
 use crate::clock;
@@ -518,10 +520,17 @@ pub(crate) struct PageOfTask {
 
 #[cfg(feature = "tokio")]
 impl PageOfTask {
-    /// A page for a task of this name. May allocate: before a wait.
-    pub(crate) fn new(name: &str) -> Self {
+    /// A page for the task of this number, or where that is 0 for the calling thread. May allocate: before a wait.
+    pub(crate) fn new(task: u64) -> Self {
         let _inside = Inside::enter();
-        let page = enrol(Some(name));
+        let page = if task == 0 {
+            enrol(std::thread::current().name())
+        } else {
+            let page = enrol(None);
+            tasks::make_room(page);
+            tasks::set_all(page, task);
+            page
+        };
         // Nobody waits for two things at once, so each wait is as one of another thread.
         page.owner
             .set_thread(THREADS.fetch_add(1, Ordering::Relaxed));
@@ -710,6 +719,8 @@ fn enrol(name: Option<&str>) -> &'static Page {
         page
     });
     page.owner.set_name(name.map(Arc::from));
+    #[cfg(feature = "tokio")]
+    tasks::set_all(page, 0);
     page.owner.starts_anew(clock::now_if_settled().unwrap_or(0));
     if let Some(scopes) = scopes::beside(page) {
         scopes.mark(page, Scope::NONE);

@@ -92,6 +92,7 @@ impl GoingOn {
                 site: waiting.site,
                 start: waiting.since,
                 thread,
+                task: events::task_of(page, waiting.record),
                 ..Taken::default()
             });
         }

@@ -92,7 +92,11 @@ impl Core {
         site: Site,
     ) -> Result<(Held<()>, Option<PageOfTask>), AcquireError> {
         let mut acquire = pin!(self.semaphore().acquire_many(request.permits));
-        let first = poll_fn(|context| Poll::Ready(acquire.as_mut().poll(context))).await;
+        let first = poll_fn(|context| {
+            self.0.prepare(request.kind);
+            Poll::Ready(acquire.as_mut().poll(context))
+        })
+        .await;
         // From where the permits are had to the return there is nothing that could be dropped half done.
         if let Poll::Ready(permit) = first {
             permit?.forget();
