@@ -1,9 +1,10 @@
 //! What is recorded of the locks of tasks.
 
 use crate::{LONG, now, poll_once};
+use instrumented_lock::timeline::EventKind::{GaveUp, Hold, Wait};
 use instrumented_lock::tokio::{Mutex, MutexGuard, RwLock, Semaphore, annotated};
 use instrumented_lock::{
-    InFlight, InFlightState, LockKind, LockSnapshot, Mode, budget, instrumented, registry,
+    InFlight, InFlightState, LockKind, LockSnapshot, Mode, budget, instrumented, registry, timeline,
 };
 use std::future::Future;
 use std::pin::pin;
@@ -195,11 +196,11 @@ fn holds_go_across_awaits_and_threads_and_are_blamed_by_their_lines() {
     on_both(|runtime| async move {
         let name = format!("tokio blamed, {runtime}");
         let m = Arc::new(Mutex::named(&name, 0));
-        let (let_go, lets_go) = tokio::sync::oneshot::channel::<()>();
+        let (tell, told_to_let_go) = tokio::sync::oneshot::channel::<()>();
         let (other, line) = (Arc::clone(&m), line!() + 2);
         let holder = tokio::spawn(async move {
             let mut held = other.lock().await;
-            lets_go.await.unwrap();
+            told_to_let_go.await.unwrap();
             *held += 1;
         });
         while in_flight(&name).is_empty() {
@@ -213,7 +214,7 @@ fn holds_go_across_awaits_and_threads_and_are_blamed_by_their_lines() {
             tokio::task::yield_now().await;
         }
         sleep(30 * MS).await;
-        let_go.send(()).unwrap();
+        tell.send(()).unwrap();
         holder.await.unwrap();
         waiter.await.unwrap();
         let lock = figures(&name);
@@ -392,6 +393,70 @@ fn who_goes_on_reading_is_told_by_task() {
         })
         .await
         .unwrap();
+    });
+}
+
+#[test]
+fn a_timeline_has_a_track_for_each_task() {
+    on_both(|runtime| async move {
+        let name = format!("tokio timeline, {runtime}");
+        let lock = Arc::new(RwLock::named(&name, 0));
+        let recording = timeline::start().unwrap();
+        let (has, has_it) = tokio::sync::oneshot::channel::<()>();
+        let (tell, told_to_let_go) = tokio::sync::oneshot::channel::<()>();
+        let holder = tokio::spawn({
+            let lock = Arc::clone(&lock);
+            async move {
+                // From one place of the log to another.
+                *lock.write().await += 1;
+                let write = lock.write().await;
+                has.send(()).unwrap();
+                told_to_let_go.await.unwrap();
+                drop(write.downgrade());
+            }
+        });
+        has_it.await.unwrap();
+        let waiter = tokio::spawn({
+            let lock = Arc::clone(&lock);
+            async move { *lock.write().await += 1 }
+        });
+        let gives_up = tokio::spawn(async move {
+            let _held = lock.write().await;
+        });
+        while in_flight(&name).len() < 3 {
+            tokio::task::yield_now().await;
+        }
+        gives_up.abort();
+        let (holder_id, waiter_id, id) = (holder.id(), waiter.id(), gives_up.id());
+        assert!(gives_up.await.unwrap_err().is_cancelled());
+        tell.send(()).unwrap();
+        holder.await.unwrap();
+        waiter.await.unwrap();
+        let timeline = recording.stop();
+        let of = |task: tokio::task::Id| -> Vec<_> {
+            let task = format!("task {task}");
+            let events = timeline.events().filter(|event| event.lock() == name);
+            let events: Vec<_> = events.filter(|event| event.thread() == task).collect();
+            assert!(
+                events
+                    .iter()
+                    .all(|event| event.track() == events[0].track())
+            );
+            events
+                .iter()
+                .map(|event| (event.kind(), event.mode().unwrap()))
+                .collect()
+        };
+        let (read, write) = (Mode::Read, Mode::Write);
+        assert_eq!(of(holder_id), [(Hold, write), (Hold, write), (Hold, read)]);
+        assert_eq!(of(waiter_id), [(Wait, write), (Hold, write)]);
+        assert_eq!(of(id), [(GaveUp, write)]);
+        let all = timeline.events().filter(|event| event.lock() == name);
+        assert_eq!(all.clone().count(), 6);
+        let wait = all.clone().find(|event| event.kind() == Wait).unwrap();
+        let released_by = wait.released_by().unwrap();
+        assert_eq!(released_by.thread(), format!("task {holder_id}"));
+        assert!(wait.blamed_on().is_some());
     });
 }
 
