@@ -21,6 +21,8 @@ pub mod folded;
 pub mod html;
 #[cfg(feature = "otlp")]
 pub mod otlp;
+#[cfg(any(feature = "folded", feature = "pprof"))]
+mod parts;
 #[cfg(feature = "pprof")]
 pub mod pprof;
 #[cfg(feature = "prometheus")]

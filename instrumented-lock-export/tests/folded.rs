@@ -11,6 +11,8 @@ use support::{assert_golden, known, snapshots};
 fn folded_stacks_are_as_recorded() {
     assert_golden("waits.folded", &folded::waits(&known()));
     assert_golden("blame.folded", &folded::blame(&known()));
+    assert_golden("operations.folded", &folded::operations(&known()));
+    assert_golden("instances.folded", &folded::instances(&known()));
 }
 
 /// A lock that has been waited for, with stacks that come to so much of that.
@@ -89,5 +91,10 @@ proptest! {
         let total = blame.iter().map(|(_, ns)| ns).sum::<u128>();
         prop_assert_eq!(total, sum(CallSite::blame) + hand_over);
         prop_assert!(blame.iter().all(|(frames, _)| matches!(frames.len(), 2 | 3)));
+        let instances = folded::instances(&snapshot);
+        let instances = parse(&instances);
+        let rows = snapshot.locks().iter().flat_map(LockSnapshot::waited_for);
+        let blocked: u128 = rows.map(|row| row.blocked().as_nanos()).sum();
+        prop_assert_eq!(instances.iter().map(|(_, ns)| ns).sum::<u128>(), blocked);
     }
 }

@@ -69,6 +69,8 @@ fn every_path_has_its_format() {
         ("/locks/table", "text/plain", "serve::LEDGER"),
         ("/locks/lock_stat", "text/plain", "lock_stat version 0.4"),
         ("/debug/folded/block", "text/plain", ""),
+        ("/debug/folded/operations", "text/plain", ""),
+        ("/debug/folded/instances", "text/plain", ""),
     ] {
         let (head, body) = get(&server, path);
         assert!(head.starts_with("http/1.1 200 "), "{path}: {head}");

@@ -167,6 +167,10 @@ pub(crate) enum Profile {
     Mutex,
     /// Where it was waited: the lines that asked for locks.
     Block,
+    /// For what it was waited: the operations that asked for locks.
+    Operations,
+    /// Which lock of a class was waited for.
+    Instances,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -77,6 +77,8 @@ fn act(command: Command) -> Result<(), Failure> {
             let profile = match of {
                 Profile::Mutex => pprof::mutex(&snapshot),
                 Profile::Block => pprof::block(&snapshot),
+                Profile::Operations => pprof::operations(&snapshot),
+                Profile::Instances => pprof::instances(&snapshot),
             };
             output::bytes(output.as_deref(), &profile)
         }
@@ -85,6 +87,8 @@ fn act(command: Command) -> Result<(), Failure> {
             let stacks = match of {
                 Profile::Mutex => folded::blame(&snapshot),
                 Profile::Block => folded::waits(&snapshot),
+                Profile::Operations => folded::operations(&snapshot),
+                Profile::Instances => folded::instances(&snapshot),
             };
             output::text(output.as_deref(), &stacks)
         }

@@ -91,6 +91,14 @@ fn exports_are_those_of_the_library() {
     assert!(stdout(&["metrics", &file]).contains("instrumented_lock_blame_seconds_total{"));
     let profile = run(&["pprof", "--of=block", &file]).stdout;
     assert_eq!(profile, instrumented_lock_export::pprof::block(&known));
+    let profile = run(&["pprof", "--of=operations", &file]).stdout;
+    assert_eq!(profile, instrumented_lock_export::pprof::operations(&known));
+    let profile = run(&["pprof", "--of=instances", &file]).stdout;
+    assert_eq!(profile, instrumented_lock_export::pprof::instances(&known));
+    let operations = instrumented_lock_export::folded::operations(&known);
+    assert_eq!(stdout(&["folded", "--of", "operations", &file]), operations);
+    let instances = instrumented_lock_export::folded::instances(&known);
+    assert_eq!(stdout(&["folded", "--of", "instances", &file]), instances);
     let output = folder.path().join("mutex.pb.gz");
     assert_eq!(
         stdout(&["pprof", &file, "-o", output.to_str().unwrap()]),

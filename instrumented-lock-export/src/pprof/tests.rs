@@ -1,15 +1,16 @@
 //! Profiles as a reader of the format sees them.
 
 use super::proto::{Label, Profile, Sample};
-use super::{block, mutex};
+use super::{block, instances, mutex, operations};
 use crate::support;
 use flate2::read::GzDecoder;
-use instrumented_lock::{CallSite, LockSnapshot, Snapshot};
+use instrumented_lock::{CallSite, LockSnapshot, Mode, OperationSnapshot, Snapshot};
 use proptest::prelude::*;
 use prost::Message as _;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::Read as _;
+use std::time::Duration;
 
 fn decode(profile: &[u8]) -> Profile {
     let mut bytes = Vec::new();
@@ -45,6 +46,8 @@ fn profiles_are_as_recorded() {
     let known = support::known();
     support::assert_golden("block.txt", &show(&decode(&block(&known))));
     support::assert_golden("mutex.txt", &show(&decode(&mutex(&known))));
+    support::assert_golden("operations.txt", &show(&decode(&operations(&known))));
+    support::assert_golden("instances.txt", &show(&decode(&instances(&known))));
 }
 
 /// What `pprof` itself checks before it shows a profile.
@@ -109,6 +112,22 @@ proptest! {
         let blamed: u128 = sites().map(|site| site.blame().as_nanos()).sum();
         let free: u128 = snapshot.locks().iter().map(|lock| lock.hand_over().as_nanos()).sum();
         prop_assert_eq!(i128::from(total(&blame, 1)), i128::try_from(blamed + free).unwrap());
+        let by_operation = decode(&operations(&snapshot));
+        check(&by_operation);
+        let of_lock = |lock: &LockSnapshot| {
+            let modes = [Mode::Write, Mode::Read, Mode::Upgradable].map(|mode| lock.mode(mode).waited());
+            let all: u128 = modes.iter().map(Duration::as_nanos).sum();
+            let told_apart = snapshot.operations().iter().flat_map(OperationSnapshot::locks);
+            let told_apart = told_apart.filter(|of| of.lock() == lock.name());
+            all.max(told_apart.map(|of| of.waited().as_nanos()).sum())
+        };
+        let waited: u128 = snapshot.locks().iter().map(of_lock).sum();
+        prop_assert_eq!(i128::from(total(&by_operation, 1)), i128::try_from(waited).unwrap());
+        let by_instance = decode(&instances(&snapshot));
+        check(&by_instance);
+        let rows = snapshot.locks().iter().flat_map(LockSnapshot::waited_for);
+        let blame: u128 = rows.map(|row| row.blame().as_nanos()).sum();
+        prop_assert_eq!(i128::from(total(&by_instance, 2)), i128::try_from(blame).unwrap());
     }
 }
 

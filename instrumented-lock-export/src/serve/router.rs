@@ -19,16 +19,20 @@ pub(super) const LONGEST: Duration = Duration::from_secs(60);
 const REFRESH: u32 = 5;
 
 const INDEX: &str = "\
-/metrics                          for Prometheus
-/locks                            a page that refreshes itself
-/locks.json                       the snapshot
-/locks/table                      the table, as text
-/locks/lock_stat                  in the format of /proc/lock_stat
-/debug/pprof/mutex?seconds=10     a profile of what was waited for
-/debug/pprof/block?seconds=10     a profile of where it was waited
-/debug/folded/mutex?seconds=10    the same as folded stacks
+/metrics                            for Prometheus
+/locks                              a page that refreshes itself
+/locks.json                         the snapshot
+/locks/table                        the table, as text
+/locks/lock_stat                    in the format of /proc/lock_stat
+/debug/pprof/mutex?seconds=10       a profile of what was waited for
+/debug/pprof/block?seconds=10       a profile of where it was waited
+/debug/pprof/operations?seconds=10  a profile of what was waited by operation
+/debug/pprof/instances?seconds=10   a profile of which lock of a class was waited for
+/debug/folded/mutex?seconds=10      the same as folded stacks
 /debug/folded/block?seconds=10
-/debug/timeline?seconds=1         waits and holds as a trace for ui.perfetto.dev
+/debug/folded/operations?seconds=10
+/debug/folded/instances?seconds=10
+/debug/timeline?seconds=1           waits and holds as a trace for ui.perfetto.dev
 `?seconds=N`, up to 60, is of the next N seconds, and goes with all but /metrics.
 ";
 
@@ -68,9 +72,19 @@ pub fn router() -> Router {
         .route("/locks/lock_stat", text(report::lock_stat, plain))
         .route("/debug/pprof/mutex", pprof(pprof::mutex, "mutex"))
         .route("/debug/pprof/block", pprof(pprof::block, "block"))
+        .route(
+            "/debug/pprof/operations",
+            pprof(pprof::operations, "operations"),
+        )
+        .route(
+            "/debug/pprof/instances",
+            pprof(pprof::instances, "instances"),
+        )
         .route("/debug/timeline", get(trace))
         .route("/debug/folded/mutex", text(folded::blame, plain))
         .route("/debug/folded/block", text(folded::waits, plain))
+        .route("/debug/folded/operations", text(folded::operations, plain))
+        .route("/debug/folded/instances", text(folded::instances, plain))
         .with_state(Arc::default())
 }
 
